@@ -1,0 +1,49 @@
+# Every command a person needs; `make help` lists them. PYTHON chooses the interpreter of the environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Tests read real recordings from this folder when it is set; without it those tests skip and say so.
+export NETKIT_EXTRA_DATA ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo check test e2e bench golden docs wheel clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## create the environment in .venv (other commands do it when needed)
+
+$(VENV)/.ready: pyproject.toml
+	@PYTHON="$(PYTHON)" VENV="$(VENV)" sh .ci/environment
+	@touch $@
+
+demo: $(VENV)/.ready ## build a small cluster of namespaces, slow one rail, probe it, name it
+	@$(BIN)/netkit lab demo
+
+check: $(VENV)/.ready ## style, types, import floors, then the fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test
+
+test: $(VENV)/.ready ## the fast tests
+	$(BIN)/pytest -m "not e2e" -n auto
+
+e2e: $(VENV)/.ready ## the tests on real parts: kernel links, sshd, a browser
+	$(BIN)/pytest -m e2e -rs --timeout 600
+
+bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again
+	$(BIN)/python -m benchmarks
+
+golden: $(VENV)/.ready ## rewrite expected outputs; review the difference
+	NETKIT_REWRITE_GOLDEN=1 $(BIN)/pytest -q -m "not e2e" tests/cli tests/docs
+
+docs: $(VENV)/.ready ## regenerate the generated pages of docs/
+	$(BIN)/python -m docs.generate
+
+wheel: $(VENV)/.ready ## build the wheel into dist/
+	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

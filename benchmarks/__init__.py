@@ -1,0 +1,1 @@
+"""Measurements against numbers to beat; each module runs alone: `python -m benchmarks.NAME --help`."""

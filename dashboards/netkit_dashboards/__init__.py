@@ -1,0 +1,1 @@
+"""Dashboards and rules as code: none are defined yet."""

@@ -1,0 +1,1 @@
+"""Prometheus node exporter: nothing is exported yet."""

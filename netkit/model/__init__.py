@@ -1,0 +1,1 @@
+"""Typed records shared by every room: frozen dataclasses, standard library only."""

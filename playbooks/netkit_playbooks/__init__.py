@@ -1,0 +1,1 @@
+"""Playbooks that run: none are written yet."""
