@@ -8,11 +8,13 @@ nccl-tests, where `8G` means 8 GiB; `8GB` is 8,000,000,000 bytes. Rates follow t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from netkit.errors import InputError
 from netkit.model.text import visible
+
+Parser = Callable[[str], float]
 
 SIZE_FORMS = "a number with B, K, M, G, T (powers of 1024, as nccl-tests), KiB…TiB, or KB…TB (powers of 1000)"
 RATE_FORMS = "a number with bit, kbit, mbit, gbit (bits per second) or B/s, KB/s, MB/s, GB/s, GiB/s (bytes per second)"

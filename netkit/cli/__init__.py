@@ -1,0 +1,1 @@
+"""The `netkit` command line: a skin over the library."""

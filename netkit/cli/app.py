@@ -1,0 +1,122 @@
+"""Mount the command groups, and turn every fault into one line and an exit status.
+
+Other packages add sub-commands through the `netkit.commands` entry-point group, so netkit never names the
+packages above it. Command modules import what is heavy inside their functions: `netkit --help` stays light.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from importlib.metadata import entry_points
+from types import FrameType
+from typing import Annotated, NoReturn
+
+import typer
+
+from netkit import __version__
+from netkit.cli import lab, plan, probe, read
+from netkit.errors import ExitStatus, NetkitError
+from netkit.model.text import visible
+
+# typer exports only leaves of its exception tree: an unknown option is the parent of a bad parameter.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="netkit",
+    help="Why is collective communication on this GPU fleet slow: which link, NIC, node, leaf or setting?",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (probe.app, lab.app):
+    app.add_typer(group)
+app.command(name="plan")(plan.plan)
+app.command(name="read")(read.read)
+
+_debugging = False
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"netkit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    global _debugging  # noqa: PLW0603 - the error boundary sits outside every command and has no other way to know
+    _debugging = debug
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with one of `ExitStatus`."""
+    signal.signal(signal.SIGTERM, _terminate)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # An ASCII locale must not turn a host name into a crash.
+            stream.reconfigure(errors="backslashreplace")
+    status = _run()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = _reader_left()
+    sys.exit(status)
+
+
+def _run() -> int:
+    try:
+        for plugin in entry_points(group="netkit.commands"):
+            app.add_typer(plugin.load(), name=plugin.name)
+        return int(app(standalone_mode=False) or ExitStatus.OK)
+    except NetkitError as fault:
+        return _say(str(fault), fault.exit_status)
+    except _UsageError as fault:
+        return _say(_usage_line(fault), ExitStatus.BAD_INPUT)
+    except BrokenPipeError:
+        return _reader_left()
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", ExitStatus.INTERRUPTED)
+    except Exception as bug:  # noqa: BLE001 - the one broad catch of the program: a bug ends in one line too
+        if _debugging or "--debug" in sys.argv[1:]:
+            traceback.print_exc()
+        return _say(
+            f"internal error: {type(bug).__name__}: {visible(str(bug))}; this is a bug in netkit: "
+            "please report it with the output of the same command under --debug",
+            ExitStatus.BUG,
+        )
+
+
+def _usage_line(fault: Exception) -> str:
+    context = getattr(fault, "ctx", None)
+    command = context.command_path if context else "netkit"
+    message = fault.format_message() if hasattr(fault, "format_message") else str(fault)
+    return f"{' '.join(visible(message).split())} Try '{command} --help'."
+
+
+def _say(line: str, status: ExitStatus) -> int:
+    try:
+        print(f"netkit: {visible(line, limit=2000)}", file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    return int(status)
+
+
+def _reader_left() -> int:
+    # Point the descriptor elsewhere so that the interpreter's own flush at exit does not complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return int(ExitStatus.BROKEN_PIPE)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    # SystemExit unwinds through every `finally`, so labs and agents are cleaned up.
+    raise SystemExit(int(ExitStatus.TERMINATED))

@@ -1,0 +1,1 @@
+"""One report object, many forms."""
