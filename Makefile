@@ -18,7 +18,7 @@ $(VENV)/.ready: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.ready ## build a small cluster of namespaces, slow one rail, probe it, name it
-	@$(BIN)/netkit lab demo
+	@mkdir -p build && $(BIN)/netkit demo --report build/demo.html
 
 check: $(VENV)/.ready ## style, types, import floors, then the fast tests
 	$(BIN)/ruff check .

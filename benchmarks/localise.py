@@ -3,9 +3,10 @@
     python -m benchmarks.localise --nodes 1024 --rails 8 --bad 10 --slowdown 0.1 --sigma 0.015 --dips 0.01 \
         --seed 7 --runs 100 --json
 
-Every run draws its own faulty (node, rail) ports, noise and dips from seed + run number. `seconds` is the mean processor time
-of planning and decoding alone, the simulation of the readings left out. `rounds` is the most any run took, `tests` the mean number of pair
-tests. A finding counts as right only when class, node and rail are all right; anything else it names is false.
+Every run draws its own faulty (node, rail) ports, noise and dips from seed + run number. `seconds` is the mean
+processor time of planning and decoding alone, the simulation of the readings left out. `rounds` is the most any run
+took, `tests` the mean number of pair tests. A finding counts as right only when class, node and rail are all right;
+anything else it names is false.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import lab, plan, probe, read
+from netkit.cli import demo, lab, plan, probe, read
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
 
@@ -35,8 +35,8 @@ app = typer.Typer(
 )
 for group in (probe.app, lab.app):
     app.add_typer(group)
-app.command(name="plan")(plan.plan)
-app.command(name="read")(read.read)
+for command in (demo.demo, plan.plan, read.read):
+    app.command()(command)
 
 _debugging = False
 
@@ -50,7 +50,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a bug.")] = False,
-    version: Annotated[
+    _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:

@@ -211,12 +211,18 @@ def _whole_evidence(accused: Blame, whole: Whole, readings: Sequence[Reading]) -
         chance = accused.chance(readings)
         return (
             _list_readings(accused, readings),
-            f"noise alone would do this once in {1 / max(chance, 1e-15):.0e} ports",
+            f"noise alone would do this to one port in {_grouped(1 / max(chance, 1e-12))}",
         )
     return tuple(
         f"{node} rail {rail}: {_list_readings(accused, accused.ports[node, rail])}"
         for node, rail in whole.ports[:_EVIDENCE_READINGS]
     ) + ((f"and {len(whole.ports) - _EVIDENCE_READINGS} more ports",) if len(whole.ports) > _EVIDENCE_READINGS else ())
+
+
+def _grouped(number: float) -> str:
+    """1234567 → `1,000,000`: one digit is all an estimated chance deserves."""
+    digits = len(str(int(number))) - 1
+    return f"{int(number) // 10**digits * 10**digits:,}"
 
 
 def _list_readings(accused: Blame, readings: Sequence[Reading]) -> str:

@@ -51,6 +51,9 @@ _GLYPHS = {
     Answer.INCONCLUSIVE: "M6 0L12 6L6 12L0 6Z",
 }
 
+# Each of the 2(n-1) steps of a ring costs a turn-around that a stream between two nodes does not.
+_RING_OVERHEAD = 0.12
+
 
 def render(report: ProbeReport, *, command: str = "") -> str:
     """Return the whole page; `command` is the command line to print as how it was run, when there was one."""
@@ -175,7 +178,7 @@ def _gang_row(facts: RailFacts, report: ProbeReport) -> Markup:
         why = str(gang.missing) if gang and gang.missing else "unknown"
         return element("tr", element("td", f"rail {facts.rail}"), element("td", why, class_="calm", colspan=3))
     part = facts.gang_share
-    short = part is not None and part < 1 - quiet_band(report)
+    short = part is not None and part < 1 - max(quiet_band(report), _RING_OVERHEAD)
     return element(
         "tr",
         element("td", f"rail {facts.rail}"),
