@@ -18,6 +18,7 @@ import typer
 
 from netkit import __version__
 from netkit.cli import demo, lab, plan, probe, read
+from netkit.cli.output import ReaderLeftError, emit
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
 
@@ -33,17 +34,24 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (probe.app, lab.app):
-    app.add_typer(group)
-for command in (demo.demo, plan.plan, read.read):
-    app.command()(command)
+for group, short in (
+    (probe.app, "Which rail, node, leaf or uplink of this gang is slow?"),
+    (lab.app, "A small cluster on this machine, to break by hand and probe."),
+):
+    app.add_typer(group, short_help=short)
+for command, short in (
+    (demo.demo, "See it work: a small cluster here, one slow rail, found by measuring."),
+    (plan.plan, "How long would a probe take, and how small a fault could it see?"),
+    (read.read, "What did this nccl-tests log measure, and is all of it there?"),
+):
+    app.command(short_help=short)(command)
 
 _debugging = False
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"netkit {__version__}")
+        emit(f"netkit {__version__}")
         raise typer.Exit
 
 
@@ -77,12 +85,12 @@ def _run() -> int:
     try:
         for plugin in entry_points(group="netkit.commands"):
             app.add_typer(plugin.load(), name=plugin.name)
-        return int(app(standalone_mode=False) or ExitStatus.OK)
+        return int(app(standalone_mode=False, prog_name="netkit") or ExitStatus.OK)
     except NetkitError as fault:
         return _say(str(fault), fault.exit_status)
     except _UsageError as fault:
         return _say(_usage_line(fault), ExitStatus.BAD_INPUT)
-    except BrokenPipeError:
+    except ReaderLeftError:
         return _reader_left()
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", ExitStatus.INTERRUPTED)
@@ -100,7 +108,18 @@ def _usage_line(fault: Exception) -> str:
     context = getattr(fault, "ctx", None)
     command = context.command_path if context else "netkit"
     message = fault.format_message() if hasattr(fault, "format_message") else str(fault)
-    return f"{' '.join(visible(message).split())} Try '{command} --help'."
+    message = " ".join(message.split()).replace("Value error, ", "").rstrip(".")
+    stop = "" if message.endswith("?") else "."
+    return f"{message}{_given(fault)}{stop} Try '{command} --help'."
+
+
+def _given(fault: Exception) -> str:
+    """Say what stood after the option: the command-line library tells what it wanted, not what it got."""
+    options = getattr(getattr(fault, "param", None), "opts", ())
+    for option, value in zip(sys.argv[1:], sys.argv[2:], strict=False):
+        if option in options and value not in str(fault):
+            return f" (given: {value!r})"
+    return ""
 
 
 def _say(line: str, status: ExitStatus) -> int:

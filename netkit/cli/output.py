@@ -40,10 +40,17 @@ def chosen_form(asked: OutputForm | None) -> OutputForm:
     return OutputForm.TABLE if sys.stdout.isatty() else OutputForm.PLAIN
 
 
+class ReaderLeftError(Exception):
+    """Whoever read standard output went away. A type of its own: the command-line library ends EPIPE with 1."""
+
+
 def emit(text: str) -> None:
-    """Write a result to standard output, ending in one newline."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
-    sys.stdout.flush()
+    """Write a result to standard output, ending in one newline; ReaderLeftError when nobody reads any more."""
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderLeftError from None
 
 
 def talk(text: str) -> None:

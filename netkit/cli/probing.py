@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import secrets
 import sys
@@ -177,17 +178,28 @@ def _status(report: ProbeReport, fail_on: Severity) -> int:
 
 
 def _deliver(report: ProbeReport, wishes: Wishes) -> None:
-    if wishes.form is OutputForm.TABLE:
-        from netkit.cli.tables import show
-        from netkit.report.probe_table import blocks
+    try:
+        _print(report, wishes.form)
+    except BrokenPipeError as left:
+        # The command-line library would end with status 1, which means findings. The interpreter flushes once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(int(ExitStatus.BROKEN_PIPE)) from left
+    finally:
+        for form, path in ((OutputForm.HTML, wishes.report), (OutputForm.PROMETHEUS, wishes.textfile)):
+            if path is not None:
+                write_atomically(path, _renderer(form)(report))
+                talk(f"written: {visible(str(path))}")
 
-        show(blocks(report))
-    else:
-        emit(_renderer(wishes.form)(report))
-    for form, path in ((OutputForm.HTML, wishes.report), (OutputForm.PROMETHEUS, wishes.textfile)):
-        if path is not None:
-            write_atomically(path, _renderer(form)(report))
-            talk(f"written: {visible(str(path))}")
+
+def _print(report: ProbeReport, form: OutputForm) -> None:
+    if form is not OutputForm.TABLE:
+        emit(_renderer(form)(report))
+        return
+    from netkit.cli.tables import show
+    from netkit.report.probe_table import blocks
+
+    show(blocks(report))
+    sys.stdout.flush()
 
 
 def _renderer(form: OutputForm) -> Callable[[ProbeReport], str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 from typing import IO, TYPE_CHECKING
 
+from netkit.cli.output import emit
 from netkit.report.blocks import Banner, Block, Heading, Listing, Prose, Table, Tone
 from netkit.report.plain_text import columns_of
 
@@ -35,8 +36,14 @@ def show(blocks: Iterable[Block], file: IO[str] | None = None, width: int | None
 
     console = Console(file=file, width=width, markup=False, emoji=False, highlight=False, soft_wrap=False)
     console.width = max(console.width, _NARROWEST)
-    for block in blocks:
-        _show(block, console)
+    with console.capture() as captured:
+        for block in blocks:
+            _show(block, console)
+    # Written by us: rich ends a broken pipe with the status that means findings.
+    if file is None:
+        emit(captured.get())
+    else:
+        file.write(captured.get())
 
 
 @singledispatch
