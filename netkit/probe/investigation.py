@@ -6,14 +6,15 @@ next round, then `verdict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from netkit.model.probe import Answer, Distance, Fabric, FaultClass, ProbeFinding, Reading, Round, Verdict
 from netkit.model.units import show_percent
 from netkit.probe import findings, localise, plan
 from netkit.probe.ledger import Ledger
-from netkit.probe.localise import LAST_MATCHING_ROUND, Blame, Settings, Uplink
+from netkit.probe.localise import LAST_MATCHING_ROUND, Blame, PairKey, Settings, Uplink
+from netkit.probe.plan import Port
 
 _SHOWN = 5
 
@@ -81,13 +82,7 @@ class Investigation:
         found += self._uplink_findings(accused, uplinks)
         found += [findings.pair_finding(accused, pair, readings) for pair, readings in pairs.items()]
         found += self._shortfalls(accused)
-        covered = {port for whole in blamed for port in whole.ports}
-        suspects = [f"{node} rail {rail}" for node, rail in accused.ports if (node, rail) not in covered]
-        suspects += [
-            f"{first}:{second} rail {rail}"
-            for first, second, rail in accused.pairs
-            if (first, second, rail) not in pairs
-        ]
+        suspects = self._unproven(accused, {port for whole in blamed for port in whole.ports}, pairs.keys())
         smallest = self._smallest_slowdown(accused)
         gaps = _unmeasured(self.readings, found)
         return _verdict(
@@ -98,6 +93,17 @@ class Investigation:
             settings=self.settings,
             not_seen=(*self._not_known(accused), *(f"not measured: {gap}" for gap in gaps)),
         )
+
+    def _unproven(self, accused: Blame, ports: Collection[Port], pairs: Collection[PairKey]) -> list[str]:
+        """Suspects left without enough confirmations that noise does not readily explain either."""
+        left: dict[str, Sequence[Reading]] = {
+            f"{node} rail {rail}": seen for (node, rail), seen in accused.ports.items() if (node, rail) not in ports
+        }
+        for key, seen in accused.pairs.items():
+            if key not in pairs:
+                left["{}:{} rail {}".format(*key)] = seen
+        limit = self.settings.doubtful_below / self.fabric.ports
+        return [name for name, seen in left.items() if accused.chance(seen) < limit]
 
     def _shortfalls(self, accused: Blame) -> list[ProbeFinding]:
         """What no comparison inside the gang can show: everything slow alike."""

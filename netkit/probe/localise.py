@@ -39,7 +39,8 @@ class Settings:
     found; `useless_beyond` the smallest detectable slowdown above which a run
     without findings is inconclusive instead of healthy; `uniform_shortfall` how far below line rate a whole fabric
     may read; `pair_share` the part of the family-wise chance spent on pairs, which fail alone far less often than
-    ports do.
+    ports do; `doubtful_below` the expected number of such cases in a healthy run below which an unproven suspect makes
+    the run inconclusive.
     """
 
     family_wise: float = 0.01
@@ -49,6 +50,7 @@ class Settings:
     uniform_shortfall: float = 0.10
     useless_beyond: float = 0.35
     pair_share: float = 0.05
+    doubtful_below: float = 0.05
 
     @property
     def readings_for_conviction(self) -> int:

@@ -59,6 +59,14 @@ def _quote(report: CollectiveReport) -> str:
     return f"busbw {span} at {show_size(rows[0].bytes)}, the largest size"
 
 
+def _advice(report: CollectiveReport) -> str:
+    if report.corrupt:
+        return "Quote nothing: a rate at which data arrives wrong is no rate."
+    if not largest(report):
+        return "Sizes of zero say nothing about bandwidth."
+    return f"Quote {_quote(report)}{'' if report.complete else ' that arrived'}."
+
+
 def _subject(report: CollectiveReport) -> str:
     what = report.collective.value if report.collective else "an operation the log does not name"
     ranks = "an unknown number of ranks" if report.ranks is None else f"{report.ranks} ranks"
@@ -81,10 +89,10 @@ def _table(report: CollectiveReport) -> Table:
     halves = [Column(title=f"{_SHORT[one]} {word}", numeric=True) for one in placements for word in _HALF]
     quoted = {row.bytes for row in largest(report)}
     return Table(
-        title="Time in us, algbw and busbw in GB/s (10^9 bytes per second), out of place and in place",
+        title="Time in us; algbw, busbw in GB/s (10^9 bytes/s); out of place, then in place",
         columns=(Column(title="size", numeric=True), *halves, Column(title="wrong", numeric=True)),
         rows=tuple(_line(size, halves, placements, size in quoted) for size, halves in _paired(report.rows)),
-        note=f"Quote {_quote(report)}." if quoted else "Sizes of zero say nothing about bandwidth.",
+        note=_advice(report),
     )
 
 

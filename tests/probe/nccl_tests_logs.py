@@ -6,11 +6,15 @@ Rates follow from an invented latency and link speed, so every row agrees with i
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from netkit.model.collective import Collective
+from netkit.model.collective import Collective, CollectiveReport
+from netkit.probe.backends.nccl_tests import parse_text
 from netkit.probe.busbw import factor
 
+DATA = Path(__file__).parent.parent / "data" / "nccl_tests"
 PER_RANK = {"all_gather", "reduce_scatter", "alltoall", "gather", "scatter"}
 REDOPS = {"all_reduce": "sum", "reduce": "sum", "reduce_scatter": "sum", "sendrecv": "sum"}
 ROOTED = {"broadcast", "reduce", "gather", "scatter"}
@@ -85,7 +89,7 @@ def modern_header() -> list[str]:
     return [
         f"{blank}           out-of-place                       in-place          ",
         f"{words}{half * 2} ",
-        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)",
+        f"#        (B)    (elements){'(us)  (GB/s)  (GB/s)':>51s}{'(us)  (GB/s)  (GB/s)':>33s}         ",
     ]
 
 
@@ -197,3 +201,24 @@ def as_json(sample: Sample) -> str:
         "end_time": "2031-01-02 03:04:15",
     }
     return json.dumps(document, separators=(",", ":"))
+
+
+def read_file(name: str) -> CollectiveReport:
+    (report,) = parse_text((DATA / name).read_bytes().decode())
+    return report
+
+
+def read(lines: list[str]) -> CollectiveReport:
+    (report,) = parse_text("\n".join(lines))
+    return report
+
+
+def lines_with(row: int, change: str) -> list[str]:
+    """Return a whole log in which one row (counted from 0) is replaced."""
+    lines = modern(Sample())
+    lines[first_row(lines) + row] = change
+    return lines
+
+
+def first_row(lines: list[str]) -> int:
+    return next(index for index, line in enumerate(lines) if re.match(r" +[0-9]+ +[0-9]+ +float", line))

@@ -95,19 +95,28 @@ class Layout:
         return any(filled) and all(count in (0, width) for count in filled)
 
     def _from_the_right(self, line: str) -> list[str] | None:
-        words = line.split()
-        words = words[: len(words) - self.tail]
+        spans = list(re.finditer(r"\S+", line))
+        spans = spans[: len(spans) - self.tail]
         measured = len(self.names) - self.leading
-        middle = words[2:-measured]
-        if len(words) < measured + 2 or len(middle) > self.leading - 2:
+        # Too wide a value only ever moves the end to the right; a row that ends early has lost something.
+        if len(spans) < measured + 2 or spans[-1].end() < self.ends[-1]:
             return None
-        named = dict(zip(LEADING, words[:2], strict=False))
-        if middle and _INTEGER.fullmatch(middle[-1]):
-            named["root"] = middle.pop()
-        named.update(zip(("type", "redop"), middle, strict=False))
-        if not named.keys() <= set(self.names):
+        words = [span[0] for span in spans]
+        named = _leading(words[:-measured])
+        if named is None or not named.keys() <= set(self.names):
             return None
         return [named.get(name, "") for name in self.names[: self.leading]] + words[-measured:]
+
+
+def _leading(words: list[str]) -> dict[str, str] | None:
+    """Tell size, count, type, redop and root apart; the last three may be blank, and only root is a number."""
+    named = dict(zip(LEADING, words[:2], strict=False))
+    middle = words[2:]
+    if middle and _INTEGER.fullmatch(middle[-1]):
+        named["root"] = middle.pop()
+    if len(middle) > 2:
+        return None
+    return named | dict(zip(("type", "redop"), middle, strict=False))
 
 
 def is_header(line: str) -> bool:

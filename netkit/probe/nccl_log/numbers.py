@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 _NUMBER = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,9})?(?:[eE][+-]?[0-9]{1,3})?")
 _NO_NUMBER = re.compile(r"[+-]?(?:nan|inf|infinity|n/a|skip)", re.IGNORECASE)
+# A soak log of many cycles repeats the same few thousand texts.
+_TEXTS = 8192
 _DECIMAL_COMMA = re.compile(r"[0-9]+,[0-9]+")
 
 
@@ -49,6 +51,7 @@ ANY = Interval(0.0, float("inf"))
 NONE = Interval(float("inf"), 0.0)
 
 
+@lru_cache(maxsize=_TEXTS)
 def is_number(text: str) -> bool:
     """Tell whether `text` is a finite number of zero or more, with a decimal point."""
     return _NUMBER.fullmatch(text) is not None
@@ -64,7 +67,7 @@ def has_decimal_comma(text: str) -> bool:
     return _DECIMAL_COMMA.fullmatch(text) is not None
 
 
-@lru_cache(maxsize=8192)  # a soak log repeats the same few thousand texts
+@lru_cache(maxsize=_TEXTS)
 def printed(text: str) -> Interval:
     """Return what can have been printed as `text`, which must satisfy `is_number`."""
     mantissa, _, exponent = text.lower().partition("e")

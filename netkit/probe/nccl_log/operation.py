@@ -27,7 +27,7 @@ TYPE_BYTES: Mapping[str, int] = MappingProxyType(
 _PROGRAM = re.compile(r"(?:.*/)?(?P<name>[a-z][a-z_0-9]{1,40}?)_perf(?:_[A-Za-z0-9_]{1,20}|\.exe)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
     """What ties the columns of a row together, and the operations it is true of.
 

@@ -125,10 +125,10 @@ class Connections:
     nccl_version: str | None = None
     networks: set[str] = field(default_factory=set)
 
-    def read(self, line: str) -> bool:
+    def read(self, line: str) -> None:
         """Take in one line if it is NCCL's."""
         if "NCCL" not in line:
-            return False
+            return
         # "Using network" is what NCCL settled on; a line that begins with NET/IB may say that it found no device.
         for mark, end in (("Using network ", None), (" via NET/", "/")):
             _, found, rest = line.rpartition(mark)
@@ -136,7 +136,6 @@ class Connections:
                 self.networks.add(match[0].strip())
         if match := _LIBRARY.match(line):
             self.nccl_version = match["version"]
-        return True
 
     @property
     def transport(self) -> str | None:

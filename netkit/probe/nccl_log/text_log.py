@@ -85,15 +85,16 @@ class TextLog:
 
     def read(self, line: str) -> None:
         """Take in one whole line."""
-        first = line.lstrip(" ")[:1]
-        if first.isdigit():
+        # Only where a column stands matters for rows and header; some launchers put a space before every line.
+        words = line.lstrip(" ")
+        if words[:1].isdigit():
             self._read_row(line)
         elif is_header(line):
             self._begin(line)
-        elif is_group_line(line):
-            self._group_line = line
-        elif not self._read_closing(line):
-            self._read_other(line)
+        elif is_group_line(words):
+            self._group_line = words
+        elif not self._read_closing(words):
+            self._read_other(words)
 
     def _read_row(self, line: str) -> None:
         if self.runs:
@@ -121,8 +122,11 @@ class TextLog:
     def _read_other(self, line: str) -> None:
         if self.preamble.read(line):
             self.recognised = True
-        elif not self.connections.read(line) and _FAILURE.match(line) and len(self.failures) < MOST_PROBLEMS:
-            self.failures.append(f"the benchmark stopped: {visible(line, 200)}")
+        elif _FAILURE.match(line):
+            if len(self.failures) <= MOST_PROBLEMS:
+                self.failures.append(f"the benchmark stopped: {visible(line, 200)}")
+        else:
+            self.connections.read(line)
 
 
 def read_text(text: str) -> tuple[CollectiveReport, ...]:

@@ -1,0 +1,54 @@
+"""Every figure of docs/benchmarks.md, measured again: `python -m benchmarks [NAME …]` with localise, agent, lab."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+
+QUIET = ("--sigma", "0.015", "--dips", "0.01")
+NOISY = ("--sigma", "0.03", "--dips", "0.05")
+
+# module, arguments; each runs in a process of its own so that peak memory is its own.
+RUNS: dict[str, list[tuple[str, ...]]] = {
+    "localise": [
+        ("--nodes", "232", "--bad", "2", *QUIET, "--runs", "200"),
+        ("--nodes", "232", "--bad", "0", *QUIET, "--runs", "200"),
+        ("--nodes", "1024", "--bad", "1", *QUIET, "--runs", "100"),
+        ("--nodes", "1024", "--bad", "10", *QUIET, "--runs", "100"),
+        ("--nodes", "1024", "--bad", "0", *QUIET, "--runs", "100"),
+        ("--nodes", "10240", "--bad", "10", *QUIET, "--runs", "40"),
+        ("--nodes", "10240", "--bad", "102", *QUIET, "--runs", "20"),
+        ("--nodes", "10240", "--bad", "0", *QUIET, "--runs", "200"),
+        ("--nodes", "10240", "--bad", "0", *NOISY, "--runs", "100"),
+        ("--nodes", "10240", "--bad", "10", *NOISY, "--runs", "20"),
+        ("--nodes", "10240", "--bad", "10", *NOISY, "--slowdown", "0.2", "--runs", "20"),
+    ],
+    "agent": [()],
+    "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
+}
+
+
+def main(wanted: Sequence[str]) -> None:
+    """Run the benchmarks asked for, all when none is named, and print one line of JSON for each."""
+    unknown = set(wanted) - RUNS.keys()
+    if unknown:
+        sys.exit(f"benchmarks: {', '.join(sorted(unknown))}: accepted is {', '.join(RUNS)}")
+    machine = {"python": platform.python_version(), "kernel": platform.release(), "cpus": len(os.sched_getaffinity(0))}
+    print(json.dumps(machine), flush=True)
+    for name in wanted or RUNS:
+        for arguments in RUNS[name]:
+            done = subprocess.run(
+                [sys.executable, "-m", f"benchmarks.{name}", *arguments, "--json"],
+                check=True,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            print(done.stdout.strip(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,57 @@
+"""Write the generated pages of docs/: `python -m docs.generate`. A test demands that they are fresh."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+COMMANDS = (
+    "",
+    "demo",
+    "probe",
+    "probe lab",
+    "probe hosts",
+    "probe local",
+    "plan",
+    "read",
+    "lab",
+    "lab up",
+    "lab down",
+    "lab status",
+    "lab fault",
+    "lab exec",
+)
+
+
+def command_line_page() -> str:
+    """Return docs/cli.md: the help of every command."""
+    parts = ["# Command line\n\nGenerated from the commands themselves by `make docs`.\n"]
+    parts += [f"## netkit {command}".rstrip() + f"\n\n```text\n{_help(command)}```\n" for command in COMMANDS]
+    return "\n".join(parts)
+
+
+def _help(command: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "netkit", *command.split(), "--help"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=HOME,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "100", "LANG": "C.UTF-8"},
+    ).stdout
+
+
+PAGES = {"cli.md": command_line_page}
+
+
+def main() -> None:
+    """Rewrite every generated page."""
+    for name, page in PAGES.items():
+        (HOME / "docs" / name).write_text(page())
+
+
+if __name__ == "__main__":
+    main()
