@@ -164,7 +164,7 @@ def wholes(convicted: Collection[Port], suspects: Collection[Port], fabric: Fabr
     proven = set(convicted)
     found = []
     for whole in sorted(_candidates(left, fabric), key=lambda whole: (-len(whole.ports), whole.node is None)):
-        if left.issuperset(whole.ports) and 2 * len(proven.intersection(whole.ports)) >= len(whole.ports):
+        if left.issuperset(whole.ports) and len(proven.intersection(whole.ports)) >= 2:
             left.difference_update(whole.ports)
             found.append(whole)
     return found + [Whole(rail=port[1], node=port[0], leaf=None, ports=(port,)) for port in sorted(left & proven)]
