@@ -1,0 +1,183 @@
+"""`netkit probe lab` on real kernel links: the slow rail is named, a healthy lab is healthy, lost ranks are told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkit.errors import ProbeError
+from netkit.lab import lifecycle
+from netkit.lab.faults import Fault, Place, Where
+from netkit.lab.shape import checked_shape
+from netkit.model.probe import Direction
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
+
+RATE = 200e6 / 8
+NODES, RAILS = 8, 2
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[str]:
+    """Eight nodes, two rails, two leaves, at 200 Mbit/s; it ends with this process whatever happens."""
+    name = f"e2e-probe-{os.getpid()}"
+    shape = checked_shape(nodes=NODES, rails=RAILS, leaves=2, rate=RATE, uplink_rate=None)
+    try:
+        lifecycle.up(shape, name, owner=os.getpid())
+    except ProbeError as refused:
+        pytest.skip(f"no lab on this machine: {refused}")
+    yield name
+    lifecycle.down(name)
+
+
+@contextmanager
+def broken(lab: str, fault: Fault) -> Iterator[None]:
+    lifecycle.set_fault(lab, fault)
+    try:
+        yield
+    finally:
+        lifecycle.clear_faults(lab, None)
+
+
+def at(node: str, rail: int | None) -> Where:
+    return Where(place=Place.NODE, node=node, rail=rail)
+
+
+@contextmanager
+def probing(lab: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-m", "netkit", "probe", "lab", "--name", lab, "--output", "json", "--seed", "5", *options]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def probe(lab: str, *options: str) -> tuple[int, dict[str, Any]]:
+    with probing(lab, *options) as process:
+        out, err = process.communicate(timeout=90)
+        assert "Traceback" not in err
+        return process.returncode, json.loads(out)
+
+
+def test_a_healthy_lab_is_healthy(lab: str) -> None:
+    """No finding, status 0, every reading within 3 percent of the rate that the links were given."""
+    status, report = probe(lab)
+    assert (status, report["verdict"], report["findings"]) == (0, "healthy", [])
+    rates = [row["forward_bytes_per_second"] for row in report["readings"] if len(row["nodes"]) == 2]
+    line_rate = report["fabric"]["line_rate_bytes_per_second"]
+    assert len(rates) == NODES // 2 * RAILS * 2
+    assert all(rate == pytest.approx(line_rate, rel=0.03) for rate in rates)
+
+
+@pytest.mark.parametrize("direction", list(Direction), ids=str)
+def test_a_slow_rail_is_named_with_its_side(lab: str, direction: Direction) -> None:
+    """Twenty percent off one rail of one node: class, node, rail, side and amount are right; status 1."""
+    with broken(lab, Fault(where=at("n3", 1), slowdown=0.2, direction=direction)):
+        status, report = probe(lab)
+    assert (status, report["verdict"]) == (1, "slow")
+    [finding] = report["findings"]
+    assert (finding["class"], finding["node"], finding["rail"]) == ("rail", "n3", 1)
+    assert finding["direction"] == direction
+    assert finding["slowdown"] == pytest.approx(0.2, abs=0.03)
+
+
+def test_a_rail_that_is_down_is_named_and_the_rest_is_measured(lab: str) -> None:
+    """Pairs that cannot connect are missing readings with a reason; the run goes on to its verdict."""
+    with broken(lab, Fault(where=at("n6", 0), down=True)):
+        status, report = probe(lab)
+    assert (status, report["verdict"]) == (1, "slow")
+    assert [(found["node"], found["rail"]) for found in report["findings"]] == [("n6", 0)]
+    missing = [row for row in report["readings"] if row["missing"]]
+    assert missing
+    assert all("n6" in row["nodes"] and row["rail"] == 0 for row in missing)
+
+
+def test_findings_below_the_severity_asked_for_end_with_status_0(lab: str) -> None:
+    """`--fail-on critical` lets a warning pass, and still prints it."""
+    with broken(lab, Fault(where=at("n3", 1), slowdown=0.2)):
+        status, report = probe(lab, "--fail-on", "critical")
+    assert report["findings"][0]["severity"] == "warning"
+    assert status == 0
+
+
+def wait_for_round_1(process: subprocess.Popen[str]) -> list[int]:
+    """Return the agents' PIDs, in rank order, once the first round is over."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("round 1"):
+            break
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == NODES
+    return [int(child) for child in children]
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.fault("H03")
+@pytest.mark.fault("H04")
+@pytest.mark.parametrize(
+    ("number", "how"),
+    [(signal.SIGSTOP, "rank 3 (n3) hangs"), (signal.SIGKILL, "rank 3 (n3) killed by SIGKILL")],
+    ids=["hangs", "dies"],
+)
+def test_a_lost_rank_is_told_and_the_others_are_stopped(lab: str, number: signal.Signals, how: str) -> None:
+    """Within ten seconds the probe ends inconclusive, names rank and stage, and no agent is left."""
+    with probing(lab) as process:
+        agents = wait_for_round_1(process)
+        os.kill(agents[3], number)
+        begun = time.monotonic()
+        out, _ = process.communicate(timeout=30)
+        assert time.monotonic() - begun < 10
+    report = json.loads(out)
+    assert (process.returncode, report["verdict"], report["findings"]) == (3, "inconclusive", [])
+    assert how in report["why"]
+    assert "last stage" in report["why"]
+    assert not any(map(is_running, agents))
+
+
+def test_agents_do_not_outlive_a_killed_probe(lab: str) -> None:
+    """SIGKILL gives netkit no chance to clean up; the agents, one of them stopped, go all the same."""
+    with probing(lab) as process:
+        agents = wait_for_round_1(process)
+        os.kill(agents[2], signal.SIGSTOP)
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 5
+        while any(map(is_running, agents)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(is_running, agents))
+
+
+def test_sixteen_nodes_and_four_rails_take_half_a_minute() -> None:
+    """The larger lab, slow rail included, on two cores."""
+    name = f"e2e-large-{os.getpid()}"
+    shape = checked_shape(nodes=16, rails=4, leaves=2, rate=50e6 / 8, uplink_rate=None)
+    try:
+        lifecycle.up(shape, name, owner=os.getpid())
+    except ProbeError as refused:
+        pytest.skip(f"no lab on this machine: {refused}")
+    try:
+        lifecycle.set_fault(name, Fault(where=at("n9", 2), slowdown=0.2))
+        begun = time.monotonic()
+        status, report = probe(name)
+        assert time.monotonic() - begun < 30
+    finally:
+        lifecycle.down(name)
+    assert status == 1
+    assert [(found["class"], found["node"], found["rail"]) for found in report["findings"]] == [("rail", "n9", 2)]
