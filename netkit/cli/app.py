@@ -18,7 +18,7 @@ import typer
 
 from netkit import __version__
 from netkit.cli import demo, lab, plan, probe, read
-from netkit.cli.output import ReaderLeftError, emit
+from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
 
@@ -89,7 +89,7 @@ def _run() -> int:
     except NetkitError as fault:
         return _say(str(fault), fault.exit_status)
     except _UsageError as fault:
-        return _say(_usage_line(fault), ExitStatus.BAD_INPUT)
+        return _misused(fault)
     except ReaderLeftError:
         return _reader_left()
     except (KeyboardInterrupt, typer.Abort):
@@ -102,6 +102,13 @@ def _run() -> int:
             "please report it with the output of the same command under --debug",
             ExitStatus.BUG,
         )
+
+
+def _misused(fault: Exception) -> int:
+    if type(fault).__name__ == "NoArgsIsHelpError":  # not exported either; its message is the whole help
+        talk(str(fault))
+        return int(ExitStatus.BAD_INPUT)
+    return _say(_usage_line(fault), ExitStatus.BAD_INPUT)
 
 
 def _usage_line(fault: Exception) -> str:

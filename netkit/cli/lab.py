@@ -127,7 +127,7 @@ def status(name: NameOption = None, output: OutputOption = None) -> None:
         talk("no lab is up; bring one up: netkit lab up --nodes 8 --rails 2 --rate 200mbit")
 
 
-@app.command("fault")
+@app.command("fault", short_help="Break one part of a running lab, or mend it.")
 def fault(  # noqa: PLR0913, PLR0917 - one parameter is one option
     node: Annotated[str | None, typer.Option("--node", help="A node, such as n3.")] = None,
     rail: Annotated[int | None, typer.Option("--rail", help="One rail of --node or --pair; default: all.")] = None,

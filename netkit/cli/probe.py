@@ -46,7 +46,7 @@ TextfileOption = Annotated[
 ]
 
 
-@app.command("lab")
+@app.command("lab", short_help="Which link of the lab on this machine is slow?")
 def lab(
     name: Annotated[
         str | None, typer.Option("--name", help="Which lab; may be left out while there is only one.")
@@ -79,7 +79,7 @@ def lab(
     end(probe(request, launcher, wishes), wishes)
 
 
-@app.command("local")
+@app.command("local", short_help="How much can the processors of this host move?")
 def local(
     ranks: Annotated[int, typer.Option("--ranks", help="How many agents run side by side.")] = 4,
     seed: SeedOption = None,
@@ -123,7 +123,7 @@ def local(
     end(probe(request, local_launcher.LAUNCHER, wishes), wishes)
 
 
-@app.command("hosts")
+@app.command("hosts", short_help="Which of these hosts, or their rails, is slow? Over ssh.")
 def hosts(  # noqa: PLR0913, PLR0917 - one parameter is one option
     hostfile: Annotated[Path, typer.Argument(help="Hostfile: plain, Open MPI, Intel MPI, MPICH, Volcano, DeepSpeed.")],
     interface: Annotated[

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
 import secrets
 import sys
@@ -180,11 +179,8 @@ def _status(report: ProbeReport, fail_on: Severity) -> int:
 def _deliver(report: ProbeReport, wishes: Wishes) -> None:
     try:
         _print(report, wishes.form)
-    except BrokenPipeError as left:
-        # The command-line library would end with status 1, which means findings. The interpreter flushes once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(int(ExitStatus.BROKEN_PIPE)) from left
     finally:
+        # A reader that left its pipe does not cost the files.
         for form, path in ((OutputForm.HTML, wishes.report), (OutputForm.PROMETHEUS, wishes.textfile)):
             if path is not None:
                 write_atomically(path, _renderer(form)(report))
