@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
-from netkit.cli.topo import PlatformOption, XmlOption, file_bytes, show, topology_of
+from netkit.cli.snapshot import SnapshotOption
+from netkit.cli.topo import NodePlace, PlatformOption, XmlOption, file_bytes, show, topology_of
 from netkit.errors import ExitStatus, InputError, ProbeError
 from netkit.model.text import visible
 from netkit.model.units import parse_size_bytes
@@ -23,6 +24,7 @@ _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
 def expect(
     platform: PlatformOption = None,
     xml: XmlOption = None,
+    snapshot: SnapshotOption = None,
     nodes: Annotated[
         int | None, typer.Option("--nodes", help="Nodes in the gang; may be left out with --against.")
     ] = None,
@@ -44,7 +46,7 @@ def expect(
     form = chosen_form(output)
     if form not in _FORMS:
         raise InputError(f"--output {form}", ", ".join(_FORMS))
-    shape = _shape(platform, xml, gpus, nics)
+    shape = _shape(NodePlace(xml=xml, snapshot=snapshot, platform=platform), gpus, nics)
     row: CollectiveRow | None = None
     if against is not None:
         row, nodes = _reading(against, nodes)
@@ -60,22 +62,22 @@ def expect(
     raise typer.Exit(int(ExitStatus.FINDINGS if low else ExitStatus.OK))
 
 
-def _shape(platform: str | None, xml: Path | None, gpus: int | None, nics: int | None) -> NodeShape:
+def _shape(place: NodePlace, gpus: int | None, nics: int | None) -> NodeShape:
     from netkit.catalogue.platforms import platform as known
     from netkit.topology.expect import shape_of_platform
     from netkit.topology.node_shape import shape_of_topology
     from netkit.topology.view import view_of_topology
 
-    if xml is None:
-        if platform is None:
-            raise InputError("no machine", "--platform NAME or --xml FILE")
-        return shape_of_platform(known(platform), gpus, nics)
+    machine = known(place.platform) if place.platform is not None else None
+    if place.xml is None and place.snapshot is None:
+        if machine is None:
+            raise InputError("no machine", "--platform NAME, --xml FILE or --snapshot FILE")
+        return shape_of_platform(machine, gpus, nics)
     if gpus is not None or nics is not None:
-        raise InputError("--gpus or --nics with --xml", "them with --platform; a topology says what is used")
-    machine = known(platform) if platform is not None else None
-    view = view_of_topology(topology_of(xml, None), platform=machine)
-    assert view.topology is not None
-    return shape_of_topology(view.topology, view.choices, view.platform)
+        raise InputError("--gpus or --nics with a topology", "them with --platform; a topology says what is used")
+    topology = topology_of(place)
+    view = view_of_topology(topology, platform=machine)
+    return shape_of_topology(topology, view.choices, view.platform)
 
 
 def _reading(log: Path, nodes: int | None) -> tuple[CollectiveRow, int | None]:

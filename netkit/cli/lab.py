@@ -39,7 +39,7 @@ class DirectionChoice(StrEnum):
 
 
 @app.command("up")
-def up(  # noqa: PLR0913, PLR0917 - one parameter is one option
+def up(
     nodes: Annotated[int, typer.Option("--nodes", help="How many nodes, 2 to 256.")] = 8,
     rails: Annotated[int, typer.Option("--rails", help="How many rails a node has, 1 to 16.")] = 2,
     rate: Annotated[
@@ -128,7 +128,7 @@ def status(name: NameOption = None, output: OutputOption = None) -> None:
 
 
 @app.command("fault", short_help="Break one part of a running lab, or mend it.")
-def fault(  # noqa: PLR0913, PLR0917 - one parameter is one option
+def fault(
     node: Annotated[str | None, typer.Option("--node", help="A node, such as n3.")] = None,
     rail: Annotated[int | None, typer.Option("--rail", help="One rail of --node or --pair; default: all.")] = None,
     leaf: Annotated[str | None, typer.Option("--leaf", help="A leaf, such as r1l0: every port under it.")] = None,

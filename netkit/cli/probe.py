@@ -124,7 +124,7 @@ def local(
 
 
 @app.command("hosts", short_help="Which of these hosts, or their rails, is slow? Over ssh.")
-def hosts(  # noqa: PLR0913, PLR0917 - one parameter is one option
+def hosts(
     hostfile: Annotated[Path, typer.Argument(help="Hostfile: plain, Open MPI, Intel MPI, MPICH, Volcano, DeepSpeed.")],
     interface: Annotated[
         str | None, typer.Option("--interface", help="Interfaces in rail order, the same on every host: eth2,eth3.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +11,7 @@ import typer
 
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.probing import FailOn
+from netkit.cli.snapshot import ProcfsOption, SnapshotOption, SysfsOption
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
 from netkit.model.text import visible
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 LARGEST_FILE_BYTES = 8 * 1024 * 1024
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
-_SOURCES = "one of --xml FILE, --topo-m FILE, --platform NAME"
+_SOURCES = "one of --xml FILE, --topo-m FILE, --snapshot FILE; without one, this node is read"
 
 app = typer.Typer(
     name="topo",
@@ -48,10 +50,13 @@ FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity
 
 
 @app.callback()
-def topo(  # noqa: PLR0913, PLR0917 - one parameter for each option
+def topo(
     context: typer.Context,
     xml: XmlOption = None,
     topo_m: TopoMOption = None,
+    snapshot: SnapshotOption = None,
+    sysfs: SysfsOption = None,
+    procfs: ProcfsOption = None,
     platform: PlatformOption = None,
     hca: HcaOption = None,
     gdr: GdrOption = True,
@@ -71,7 +76,8 @@ def topo(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from netkit.report import topology_json, topology_table
 
     form = _form(output)
-    view = view_of(xml, topo_m, platform, hca, gdr, gdr_level, merge_level)
+    place = NodePlace(xml=xml, topo_m=topo_m, snapshot=snapshot, sysfs=sysfs, procfs=procfs, platform=platform)
+    view = view_of(place, hca, gdr, gdr_level, merge_level)
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(topology_json.render(view, one_line=form is OutputForm.JSONL))
     else:
@@ -84,6 +90,9 @@ def topo(  # noqa: PLR0913, PLR0917 - one parameter for each option
 def explain(
     gpu: Annotated[str, typer.Argument(help="A GPU, such as gpu3.")],
     xml: XmlOption = None,
+    snapshot: SnapshotOption = None,
+    sysfs: SysfsOption = None,
+    procfs: ProcfsOption = None,
     platform: PlatformOption = None,
     hca: HcaOption = None,
     gdr: GdrOption = True,
@@ -98,7 +107,8 @@ def explain(
     from netkit.report import topology_json, topology_table
 
     form = _form(output)
-    view = view_of(xml, None, platform, hca, gdr, gdr_level, merge_level)
+    place = NodePlace(xml=xml, snapshot=snapshot, sysfs=sysfs, procfs=procfs, platform=platform)
+    view = view_of(place, hca, gdr, gdr_level, merge_level)
     choice = next((one for one in view.choices if one.gpu == gpu), None)
     if choice is None:
         known = [one.gpu for one in view.choices]
@@ -136,7 +146,7 @@ def emit_xml(
 
 @app.command("diff")
 def diff(
-    first: Annotated[Path, typer.Argument(help="Topology XML or topo -m text of a node that is right.")],
+    first: Annotated[Path, typer.Argument(help="Topology XML, topo -m text or recording of a node that is right.")],
     second: Annotated[Path, typer.Argument(help="The same of the node in question.")],
     output: OutputOption = None,
 ) -> None:
@@ -158,16 +168,20 @@ def diff(
     raise typer.Exit(int(ExitStatus.FINDINGS if found else ExitStatus.OK))
 
 
-def view_of(
-    xml: Path | None,
-    topo_m: Path | None,
-    platform: str | None,
-    hca: str | None,
-    gdr: bool,
-    gdr_level: str | None,
-    merge_level: str,
-) -> TopologyView:
-    """Return the view of what the options name; InputError when they name nothing, or two things."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlace:
+    """Where a topology comes from: a file, a recording, this node, or a platform whose addresses are known."""
+
+    xml: Path | None = None
+    topo_m: Path | None = None
+    snapshot: Path | None = None
+    sysfs: Path | None = None
+    procfs: Path | None = None
+    platform: str | None = None
+
+
+def view_of(place: NodePlace, hca: str | None, gdr: bool, gdr_level: str | None, merge_level: str) -> TopologyView:
+    """Return the view of what the options name; InputError when they name two things at once."""
     from netkit.catalogue.platforms import platform as known
     from netkit.topology.effective import NcclSettings
     from netkit.topology.hca_filter import HcaFilter
@@ -175,13 +189,14 @@ def view_of(
     from netkit.topology.topo_m import read_topo_m
     from netkit.topology.view import view_of_matrix, view_of_topology
 
-    machine = known(platform) if platform is not None else None
-    _require(xml is None or topo_m is None, "--xml and --topo-m", _SOURCES)
-    if topo_m is not None:
-        return view_of_matrix(read_topo_m(_text(topo_m), str(topo_m)), platform=machine)
+    machine = known(place.platform) if place.platform is not None else None
+    named = [path for path in (place.xml, place.topo_m, place.snapshot) if path is not None]
+    _require(len(named) <= 1, "two topologies at once", _SOURCES)
+    if place.topo_m is not None:
+        return view_of_matrix(read_topo_m(_text(place.topo_m), str(place.topo_m)), platform=machine)
     settings = NcclSettings(gdr=gdr, gdr_level=parse_gdr_level(gdr_level) if gdr_level is not None else None)
     return view_of_topology(
-        topology_of(xml, platform),
+        topology_of(place),
         settings=settings,
         hca=HcaFilter.parse(hca) if hca is not None else None,
         merge=_merge_level(merge_level),
@@ -189,17 +204,18 @@ def view_of(
     )
 
 
-def topology_of(xml: Path | None, platform: str | None) -> Topology:
-    """Return the topology of a file, or that of a platform whose addresses are known."""
+def topology_of(place: NodePlace) -> Topology:
+    """Return the topology of a file, a recording, a platform whose addresses are known, or this node."""
     from netkit.catalogue.platforms import platform as known
+    from netkit.cli.node_topology import node_topology
     from netkit.topology.emit import from_platform
     from netkit.topology.nccl_xml import read_topology
 
-    if xml is not None:
-        return read_topology(file_bytes(xml), str(xml))
-    if platform is None:
-        raise InputError("no topology", _SOURCES)
-    return read_topology(from_platform(known(platform)), platform)
+    if place.xml is not None:
+        return read_topology(file_bytes(place.xml), str(place.xml))
+    if place.platform is not None and place.snapshot is None and place.sysfs is None:
+        return read_topology(from_platform(known(place.platform)), place.platform)
+    return node_topology(place.snapshot, place.sysfs, place.procfs)
 
 
 def show(blocks: tuple[Block, ...], form: OutputForm) -> None:
@@ -233,13 +249,17 @@ def _text(path: Path) -> str:
 
 
 def _matrix(path: Path) -> DeviceMatrix:
+    from netkit.cli.node_topology import node_topology
     from netkit.topology.nccl_xml import read_topology
     from netkit.topology.paths import matrix_of
     from netkit.topology.topo_m import read_topo_m
 
     data = file_bytes(path)
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start == b"<":
         return matrix_of(read_topology(data, str(path)))
+    if start == b"{":
+        return matrix_of(node_topology(path))
     return read_topo_m(data.decode("utf-8-sig", errors="replace"), str(path))
 
 

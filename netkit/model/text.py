@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import unicodedata
 
-# Control, format (bidi, zero width, BOM), surrogate, private use, unassigned, line and paragraph separators.
-_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Control, format (bidi, zero width, BOM), surrogate, private use, unassigned, and every space but the plain one.
+_HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
 
 def visible(text: str, limit: int = 4096) -> str:
@@ -22,7 +22,7 @@ def visible(text: str, limit: int = 4096) -> str:
 
 
 def _escaped(character: str) -> str:
-    if unicodedata.category(character) not in _HIDDEN_CATEGORIES:
+    if character == " " or unicodedata.category(character) not in _HIDDEN_CATEGORIES:
         return character
     code = ord(character)
     if code <= 0xFF:

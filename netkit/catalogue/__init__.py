@@ -1,0 +1,1 @@
+"""Facts of the field as rows of data: platforms, published bandwidths."""

@@ -1,0 +1,36 @@
+"""Everything read from one node at one time: the only thing a judgement about a node sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netkit.model.ethernet import NetDev
+from netkit.model.host import Host, KernelEvent
+from netkit.model.missing import Missing
+from netkit.model.pci import PciAddress, PciDevice
+from netkit.model.pci_capabilities import PciCapabilities, PciErrors
+from netkit.model.rdma import RdmaDevice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSnapshot:
+    """One node at `taken_at` (seconds since 1970).
+
+    A group that is `Missing` could not be read at all, which is not the same as an empty one: a driver that is
+    still loading has no class folder, a machine without NICs has an empty one.
+    """
+
+    taken_at: float
+    host: Host
+    pci_devices: tuple[PciDevice, ...] | Missing
+    pci_capabilities: tuple[PciCapabilities, ...]
+    pci_errors: tuple[PciErrors, ...]
+    rdma_devices: tuple[RdmaDevice, ...] | Missing
+    netdevs: tuple[NetDev, ...] | Missing
+    kernel_events: tuple[KernelEvent, ...] | Missing
+    virtual_functions_skipped: int
+
+    def pci_device(self, address: PciAddress) -> PciDevice | None:
+        """Return the PCI function at `address`, if it was read."""
+        devices = () if isinstance(self.pci_devices, Missing) else self.pci_devices
+        return next((device for device in devices if device.address == address), None)

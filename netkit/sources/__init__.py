@@ -1,0 +1,1 @@
+"""Readers of one machine: the only code that touches its files."""

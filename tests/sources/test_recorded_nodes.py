@@ -1,0 +1,67 @@
+"""Every recorded node goes through every reader; made-up ones are what their description makes today."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from netkit.sources.recording import RecordedTree, RecordingTree
+from netkit.sources.recording_file import dump, load
+from netkit.sources.redaction import redact
+from netkit.sources.snapshot import read_node
+from tests.sources.made_up import MACHINES
+
+NODES = Path(__file__).parents[1] / "nodes"
+RECORDINGS = sorted(NODES.glob("*.jsonl"))
+_TAKEN_AT = 1767225600.0
+
+
+def manifest(name: str) -> dict[str, object]:
+    return tomllib.loads((NODES / f"{name}.toml").read_text())
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_recorded_node_is_read_in_full(path: Path) -> None:
+    """No exception, and no reader asks for what the recording lacks: record it again when a reader learns more."""
+    recording = load(path)
+    node = read_node(recording.tree, recording.taken_at)
+    assert "not in this recording" not in str(node)
+    again = RecordingTree(recording.tree)
+    read_node(again, recording.taken_at)
+    assert dict(again.answers) == dict(recording.answers)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_recorded_node_can_be_redacted_and_read(path: Path) -> None:
+    """Redaction takes no answer away."""
+    node = read_node(RecordedTree(redact(load(path).answers)), 0.0)
+    assert "not in this recording" not in str(node)
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_manifest_says_what_is_odd_about_a_node(path: Path) -> None:
+    """One sentence, and whether the node is made up."""
+    about = manifest(path.stem)
+    assert set(about) == {"odd", "synthetic"}
+    assert re.fullmatch(r"[A-Z].{20,}\.", str(about["odd"]))
+    assert about["synthetic"] is (path.stem in MACHINES)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_a_made_up_node_is_what_its_description_makes(name: str) -> None:
+    """The file and the description do not drift apart; NETKIT_REWRITE_GOLDEN=1 writes the file again."""
+    recorder = RecordingTree(MACHINES[name]().tree())
+    read_node(recorder, _TAKEN_AT)
+    path = NODES / f"{name}.jsonl"
+    if os.environ.get("NETKIT_REWRITE_GOLDEN"):
+        path.write_text(dump(recorder.answers, taken_at=_TAKEN_AT, redacted=False))
+    assert dict(load(path).answers) == dict(recorder.answers)
+
+
+def test_no_recording_names_a_real_machine() -> None:
+    """What is not made up was redacted when it was recorded."""
+    assert all(load(path).redacted for path in RECORDINGS if path.stem not in MACHINES)
