@@ -21,7 +21,9 @@ OUT_OF_TIME = -2
 _PR_SET_PDEATHSIG = 1
 _UNINITIALIZED = 1
 _INVALID_ARGUMENT = 2
+_NOT_SUPPORTED = 3
 _FUNCTION_NOT_FOUND = 13
+_LOST = 15
 _VERSION_MISMATCH = 18
 # After a driver was reloaded every handle of the old one is void.
 _STALE = (_UNINITIALIZED, _VERSION_MISMATCH)
@@ -114,9 +116,7 @@ class Driver:
             self._one(name, ask, self._known.setdefault(index, {}), (fields, errors))
         return {"index": index, "fields": fields, "errors": errors, "features_off": sorted(self._absent)}
 
-    def _one(
-        self, name: str, ask: Callable[[], object], known: Answer, into: tuple[Answer, dict[str, int]]
-    ) -> None:
+    def _one(self, name: str, ask: Callable[[], object], known: Answer, into: tuple[Answer, dict[str, int]]) -> None:
         fields, errors = into
         if name in known:
             fields[name] = known[name]
@@ -124,7 +124,7 @@ class Driver:
         try:
             fields[name] = _plain(ask())
         except self._nvml.NVMLError as fault:
-            if fault.value in _STALE:
+            if fault.value in (*_STALE, _LOST):
                 raise
             errors[name] = fault.value
             return
@@ -144,14 +144,14 @@ class Driver:
         if function in self._absent:
             return self._call(older, *arguments) if older else self._not_there()
         try:
-            return getattr(self._nvml, function)(*arguments)
+            return getattr(self._nvml, function, self._not_there)(*arguments)
         except self._nvml.NVMLError as fault:
             if fault.value != _FUNCTION_NOT_FOUND:
                 raise
             self._absent.add(function)
             return self._call(function, *arguments)
 
-    def _not_there(self) -> object:
+    def _not_there(self, *_: object) -> object:
         raise self._nvml.NVMLError(_FUNCTION_NOT_FOUND)
 
     def _values(self, handle: object) -> object:
@@ -169,9 +169,9 @@ class Driver:
             try:
                 states.append(self._call("nvmlDeviceGetNvLinkState", handle, link))
             except self._nvml.NVMLError as fault:
-                if fault.value != _INVALID_ARGUMENT and not states:
-                    raise
-                break
+                if fault.value == _INVALID_ARGUMENT or (states and fault.value == _NOT_SUPPORTED):
+                    break
+                raise
         return states
 
     def _fabric(self, handle: object) -> object:
@@ -194,11 +194,9 @@ def _plain(value: object) -> object:
         return value.decode(errors="replace")
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    return value if isinstance(value, int | float | str | None) else _plain_dict(vars(value))
-
-
-def _plain_dict(values: dict[str, object]) -> dict[str, object]:
-    return {name: _plain(value) for name, value in values.items()}
+    if value is None or isinstance(value, int | float | str):
+        return value
+    return {name: _plain(one) for name, one in (value if isinstance(value, dict) else vars(value)).items()}
 
 
 def answers(driver: Driver, request: Answer) -> Answer:
