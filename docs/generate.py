@@ -29,6 +29,7 @@ COMMANDS = (
     "lab status",
     "lab fault",
     "lab exec",
+    "lab snapshot",
 )
 
 

@@ -13,6 +13,7 @@ from netkit.cli.probing import FailOn, checked_wishes, probe
 from netkit.errors import ExitStatus, ProbeError
 
 _NODE, _RAIL, _SLOWDOWN = "n3", 1, 0.2
+_MISPLACED_NODE, _MISPLACED_RAIL = "n6", 0
 
 
 def demo(
@@ -22,13 +23,14 @@ def demo(
         bool, typer.Option("--emulate", help="No namespaces: loopback processes that limit their own rate.")
     ] = False,
 ) -> None:
-    """What does netkit do? Builds a small cluster here, slows one rail of one node, and finds it by measuring.
+    """What does netkit do? Builds a small cluster here, slows one rail, puts one NIC into a wrong slot, finds both.
 
-    Ends with status 0 when the probe named exactly that rail, 3 when it did not; leaves nothing running.
+    The rail is found by measuring real traffic, the NIC in the node's device tree, which in a lab is made up. Ends with
+    status 0 when the probe named exactly these two, 3 when it did not; leaves nothing running.
 
     Example: netkit demo --report demo.html
     """
-    from netkit.cli.lab_probe import lab_request
+    from netkit.cli.lab_probe import lab_request, placement
     from netkit.lab import lifecycle
     from netkit.lab.faults import Fault, Place, Where
     from netkit.lab.shape import Transport, checked_shape
@@ -51,14 +53,19 @@ def demo(
         lifecycle.up(shape, name, transport, None if emulate else os.getpid())
         talk(f"$ netkit lab fault --name {name} --node {_NODE} --rail {_RAIL} --slowdown {_SLOWDOWN}")
         fault = Fault(where=Where(place=Place.NODE, node=_NODE, rail=_RAIL), slowdown=_SLOWDOWN)
-        state = lifecycle.set_fault(name, fault)
+        lifecycle.set_fault(name, fault)
+        talk(f"$ netkit lab fault --name {name} --node {_MISPLACED_NODE} --rail {_MISPLACED_RAIL} --misplace")
+        slot = Fault(where=Where(place=Place.SLOT, node=_MISPLACED_NODE, rail=_MISPLACED_RAIL))
+        state = lifecycle.set_fault(name, slot)
         talk(f"$ netkit probe lab --name {name} --seed {seed}")
         request, launcher = lab_request(state, seed=seed)
-        found = probe(request, launcher, wishes).verdict.findings
+        found = probe(request, launcher, wishes, placement(state))
     finally:
         lifecycle.down(name)
     talk(f"$ netkit lab down --name {name}")
-    named = [(finding.node, finding.rail) for finding in found]
-    if named != [(_NODE, _RAIL)]:
-        raise ProbeError("demo", f"the probe named {named or 'nothing'}, not {_NODE} rail {_RAIL}", "run it again")
+    named = [f"{finding.node} rail {finding.rail}" for finding in found.verdict.findings]
+    named += [finding.node for finding in found.placement]
+    injected = [f"{_NODE} rail {_RAIL}", _MISPLACED_NODE]
+    if named != injected:
+        raise ProbeError("demo", f"the probe named {named or 'nothing'}, not {injected}", "run it again")
     talk(f"The probe itself ends with status {ExitStatus.FINDINGS:d}: findings. Yours to try: netkit lab --help")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
+from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk, write_atomically
 from netkit.errors import InputError
 from netkit.lab.shape import DEFAULT_NAME, Transport, checked_shape
 from netkit.model.probe import Direction
+from netkit.model.text import visible
 from netkit.model.units import parse_duration_seconds, parse_fraction, parse_rate_bytes_per_second, show_line_rate
 
 if TYPE_CHECKING:
@@ -138,6 +140,9 @@ def fault(
     is_down: Annotated[bool, typer.Option("--down", help="Take the link down.")] = False,
     loss: Annotated[str | None, typer.Option("--loss", help="Lose this share of packets, such as 1%.")] = None,
     delay: Annotated[str | None, typer.Option("--delay", help="Hold packets back, such as 5ms.")] = None,
+    misplace: Annotated[
+        bool, typer.Option("--misplace", help="Move the NIC of --rail into a slot of the other socket (device tree).")
+    ] = False,
     direction: Annotated[
         DirectionChoice | None, typer.Option("--direction", help="Sent (tx), received (rx) or both; default both.")
     ] = None,
@@ -154,6 +159,8 @@ def fault(
     form = _form(output)
     side = None if direction is None else Direction(direction.value)
     where = _where(node=node, rail=rail, leaf=leaf, uplink=uplink, pair=pair)
+    if misplace:
+        where = _slot(where)
     if clear:
         if slowdown or is_down or loss or delay:
             raise InputError("--clear with a new fault", "--clear with a part at most, or a fault without --clear")
@@ -187,6 +194,14 @@ def _fault(
     )
 
 
+def _slot(where: Where | None) -> Where:
+    from netkit.lab.faults import Place, Where
+
+    if where is None or where.place is not Place.NODE:
+        raise InputError("--misplace without --node", "--node N --rail R --misplace")
+    return Where(place=Place.SLOT, node=where.node, rail=where.rail)
+
+
 def _where(
     *, node: str | None, rail: int | None, leaf: str | None, uplink: str | None, pair: str | None
 ) -> Where | None:
@@ -204,6 +219,31 @@ def _where(
     if node is not None:
         return Where(place=Place.NODE, node=node, rail=rail)
     return next((Where(place=place, leaf=value) for place, value in given.items()), None)
+
+
+@app.command("snapshot", short_help="Record a node's made-up device tree, for --snapshot.")
+def snapshot(
+    node: Annotated[str, typer.Argument(help="The node, such as n3.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output-file", help="File; default: standard output.")] = None,
+    name: NameOption = None,
+) -> None:
+    """Record what the GPU node behind a lab node would show: 8 GPUs, 8 NICs, switches. It is made up, and says so.
+
+    Example: netkit lab snapshot n3 -o n3.jsonl
+    """
+    from netkit.lab.state import load
+    from netkit.sources.recording import RecordingTree
+    from netkit.sources.recording_file import dump
+    from netkit.sources.snapshot import read_node
+
+    recorder = RecordingTree(load(name).machine(node))
+    read_node(recorder, 0.0)
+    recording = dump(recorder.answers, taken_at=0.0, redacted=False)
+    if output is None:
+        emit(recording)
+    else:
+        write_atomically(output, recording)
+        talk(f"{visible(str(output))}: the made-up device tree of {node}")
 
 
 @app.command("exec", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})

@@ -6,9 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from netkit.lab.shape import Transport
+from netkit.model.finding import Severity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netkit.lab.state import LabState
+    from netkit.model.probe import PlacementFinding
     from netkit.probe.launchers.session import Launcher
     from netkit.probe.run import ProbeRequest
 
@@ -39,3 +43,28 @@ def lab_request(
         seconds=seconds,
     )
     return request, local.LAUNCHER if emulated else netns.LAUNCHER
+
+
+def placement(state: LabState) -> Iterator[PlacementFinding]:
+    """Judge the GPU-NIC pairing of every node's made-up machine; nodes that are right yield nothing."""
+    from netkit.cli.node_topology import topology_of_tree
+    from netkit.model.probe import PlacementFinding
+    from netkit.topology.view import view_of_topology
+
+    for node in state.fabric.nodes:
+        found = view_of_topology(topology_of_tree(state.machine(node), 0.0, node)).pairing.findings
+        if found:
+            yield PlacementFinding(
+                node=node,
+                gpus=tuple(finding.subject for finding in found),
+                severity=max((finding.severity for finding in found), key=list(Severity).index),
+                summary=f"{node}: {found[0].summary}",
+                evidence=(
+                    *(f"{finding.subject}: {line}" for finding in found for line in finding.evidence),
+                    "read from the node's device tree, which in a lab is made up",
+                ),
+                next=(
+                    *dict.fromkeys(step for finding in found for step in finding.next),
+                    f"netkit lab snapshot {node} -o {node}.jsonl; netkit topo --snapshot {node}.jsonl",
+                ),
+            )

@@ -15,17 +15,22 @@ if TYPE_CHECKING:
 
     from netkit.model.node import NodeSnapshot
     from netkit.model.topology import Topology
+    from netkit.sources.tree import Tree
     from netkit.topology.pcitree import RdmaFunction
 
 
 def node_topology(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> Topology:
     """Return the device graph of a recorded node, or of this one; SourceError when there is no GPU to place."""
+    tree, now = node_tree(recording, sysfs, procfs)
+    return topology_of_tree(tree, now, visible(str(recording)) if recording is not None else "this node")
+
+
+def topology_of_tree(tree: Tree, now: float, source: str) -> Topology:
+    """Return the device graph of whatever node the tree shows at time `now`; see `node_topology`."""
     from netkit.sources.snapshot import read_node
     from netkit.topology.pcitree import topology_of
 
-    tree, now = node_tree(recording, sysfs, procfs)
     node = read_node(tree, now)
-    source = visible(str(recording)) if recording is not None else "this node"
     if isinstance(node.pci_devices, Missing):
         raise SourceError(f"no PCI devices on {source}", str(node.pci_devices))
     topology = topology_of(node.pci_devices, tuple(_rdma_functions(node)), source)

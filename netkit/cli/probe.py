@@ -63,7 +63,7 @@ def lab(
 
     Example: netkit probe lab
     """
-    from netkit.cli.lab_probe import lab_request
+    from netkit.cli.lab_probe import lab_request, placement
     from netkit.lab.state import load
 
     wishes = checked_wishes(
@@ -75,8 +75,9 @@ def lab(
         report=report,
         textfile=textfile,
     )
-    request, launcher = lab_request(load(name), seed=wishes.seed, seconds=wishes.seconds, wire_rate=wishes.wire_rate)
-    end(probe(request, launcher, wishes), wishes)
+    state = load(name)
+    request, launcher = lab_request(state, seed=wishes.seed, seconds=wishes.seconds, wire_rate=wishes.wire_rate)
+    end(probe(request, launcher, wishes, placement(state)), wishes)
 
 
 @app.command("local", short_help="How much can the processors of this host move?")

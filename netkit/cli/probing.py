@@ -6,8 +6,8 @@ import ipaddress
 import re
 import secrets
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import singledispatchmethod
 from pathlib import Path
@@ -18,7 +18,7 @@ import typer
 from netkit.cli.output import OutputForm, chosen_form, emit, talk, write_atomically
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
-from netkit.model.probe import Answer, GangReading, ProbeReport, Reading, Round
+from netkit.model.probe import Answer, GangReading, PlacementFinding, ProbeReport, Reading, Round
 from netkit.model.text import visible
 from netkit.model.units import parse_rate_bytes_per_second, show_duration, show_rate
 
@@ -152,11 +152,17 @@ def start_seconds(hosts: int) -> float:
     return waves * (ssh.CONNECT_SECONDS + 5.0)
 
 
-def probe(request: ProbeRequest, launcher: Launcher, wishes: Wishes) -> ProbeReport:
-    """Run the probe with live progress, deliver its report in every form asked for, and return it."""
+def probe(
+    request: ProbeRequest, launcher: Launcher, wishes: Wishes, placement: Iterable[PlacementFinding] = ()
+) -> ProbeReport:
+    """Run the probe with live progress, deliver its report in every form asked for, and return it.
+
+    `placement` is what is known of the nodes' GPU-NIC pairing; it stands in the report beside what was measured.
+    """
     from netkit.probe.run import run_probe
 
     report = run_probe(request, launcher, _Follower(live=sys.stderr.isatty()).tell)
+    report = replace(report, placement=tuple(placement))
     for warning in report.warnings:
         talk(f"warning: {warning}")
     _deliver(report, wishes)
@@ -172,7 +178,8 @@ def _status(report: ProbeReport, fail_on: Severity) -> int:
     answer, found = report.verdict.answer, report.verdict.findings
     if answer is Answer.INCONCLUSIVE:
         return int(ExitStatus.NOT_MEASURED)
-    blamed = answer is Answer.SLOW and any(finding.severity.at_least(fail_on) for finding in found)
+    severities = [finding.severity for finding in found] + [finding.severity for finding in report.placement]
+    blamed = any(severity.at_least(fail_on) for severity in severities)
     return int(ExitStatus.FINDINGS if blamed else ExitStatus.OK)
 
 

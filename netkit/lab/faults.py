@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from netkit.errors import InputError
-from netkit.lab.shape import Shape, Transport, leaf_place, node_index, rail_index
+from netkit.lab.shape import MACHINE_NICS, Shape, Transport, leaf_place, node_index, rail_index
 from netkit.model.probe import Direction
 from netkit.model.text import visible
 from netkit.model.units import show_percent
@@ -25,6 +25,8 @@ class Place(StrEnum):
     LEAF = "leaf"
     UPLINK = "uplink"
     PAIR = "pair"
+    SLOT = "slot"
+    """Where the NIC of a rail sits in the node's made-up device tree; no link of the lab changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class Fault:
 
     def __str__(self) -> str:
         """One phrase for `lab status`."""
+        if self.where.place is Place.SLOT:
+            return f"{self.where}: NIC in a slot of the other socket"
         effects = [
             f"slowdown {show_percent(self.slowdown)}" if self.slowdown else "",
             f"loss {show_percent(self.loss)}" if self.loss else "",
@@ -72,6 +76,8 @@ class Fault:
 def checked_fault(shape: Shape, fault: Fault, transport: Transport) -> Fault:
     """Return the fault if this lab can carry it; raise InputError otherwise."""
     checked_where(shape, fault.where)
+    if fault.where.place is Place.SLOT:
+        return _checked_slot(fault)
     if fault.slowdown is None and fault.loss is None and fault.delay is None and not fault.down:
         raise InputError("a fault without an effect", "one of --slowdown, --down, --loss, --delay, or --clear")
     if fault.slowdown is not None and shape.rate is None:
@@ -86,6 +92,16 @@ def checked_fault(shape: Shape, fault: Fault, transport: Transport) -> Fault:
         raise InputError(f"--delay {fault.delay:g}s", f"up to {MAX_DELAY_SECONDS:g}s")
     if transport is Transport.EMULATED and (fault.loss or fault.delay):
         raise InputError("--loss or --delay in an emulated lab", "--slowdown or --down; packets need real links")
+    return fault
+
+
+def _checked_slot(fault: Fault) -> Fault:
+    if fault.where.rail is None:
+        raise InputError("--misplace without --rail", "--node N --rail R --misplace: one NIC at a time")
+    if fault.where.rail >= MACHINE_NICS:
+        raise InputError(f"--misplace with --rail {fault.where.rail}", f"a rail below {MACHINE_NICS}, a NIC each")
+    if fault.slowdown or fault.loss or fault.delay or fault.down:
+        raise InputError("--misplace with another effect", "two faults, one after the other")
     return fault
 
 

@@ -20,6 +20,8 @@ from netkit.model.units import show_line_rate
 DEFAULT_NAME = "lab"
 NODES = range(2, 257)
 RAILS = range(1, 17)
+# GPUs, and NICs, of the made-up machine that every node carries; rail r is NIC r.
+MACHINE_NICS = 8
 # Below, one jumbo frame takes longer than a probe's patience; above, tbf and htb rates no longer fit 32 bits.
 RATE_BOUNDS = (1e6 / 8, 32e9 / 8)
 MTU_BYTES = 9000

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from netkit.errors import InputError, SourceError
 from netkit.lab import store
@@ -19,6 +19,9 @@ from netkit.lab.effects import Device, Setting, pair_pace, port_pace, settings
 from netkit.lab.faults import Fault, Place, Where
 from netkit.lab.shape import DEFAULT_NAME, Shape, Transport, checked_name, nearest, node_index, payload_rate
 from netkit.model.probe import Direction, Fabric
+
+if TYPE_CHECKING:
+    from netkit.sources.memory_tree import MemoryTree
 
 SCHEMA = "netkit.lab/1"
 
@@ -96,6 +99,15 @@ class LabState:
         """Return payload bytes per second from one node to another on a rail; None: unlimited, 0: no path."""
         first, second = node_index(self.shape, sender), node_index(self.shape, receiver)
         return pair_pace(self.shape, self._settings, first, second, rail)
+
+    def machine(self, node: str) -> MemoryTree:
+        """Return what the node's sysfs would show if it were a GPU node: synthetic, with its misplaced NICs."""
+        from netkit.lab.virtual_node import virtual_node
+
+        node_index(self.shape, node)
+        slots = (fault.where for fault in self.faults if fault.where.place is Place.SLOT)
+        misplaced = {where.rail for where in slots if where.node == node and where.rail is not None}
+        return virtual_node(node, misplaced)
 
     def enter(self, node: str) -> list[str]:
         """Return the words to put before a command so that it runs inside `node`; none in an emulated lab."""

@@ -193,6 +193,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementFinding:
+    """GPUs of one node that use the wrong NIC, as the node's own device tree shows it; no traffic was needed."""
+
+    node: str
+    gpus: tuple[str, ...]
+    severity: Severity
+    summary: str
+    evidence: tuple[str, ...]
+    next: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeReport:
     """Everything one probe run did, measured and concluded: the one object behind every output form.
 
@@ -211,3 +223,4 @@ class ProbeReport:
     gang_readings: tuple[GangReading, ...]
     verdict: Verdict
     warnings: tuple[str, ...] = ()
+    placement: tuple[PlacementFinding, ...] = ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from netkit.model.probe import Answer, Distance, ProbeFinding, ProbeReport, Reading
+from netkit.model.probe import Answer, Distance, PlacementFinding, ProbeFinding, ProbeReport, Reading
 from netkit.model.text import visible
 from netkit.model.units import show_duration, show_line_rate, show_percent, show_rate, show_size
 from netkit.report.heatmap import heat_map, other_blame
@@ -103,7 +103,7 @@ def _key_facts(report: ProbeReport) -> Iterator[Markup]:
     smallest = finite(report.verdict.smallest_detectable_slowdown)
     findings = report.verdict.findings
     for title, value in (
-        ("Findings", f"{len(findings):,}" if findings else "none"),
+        ("Findings", f"{count:,}" if (count := len(findings) + len(report.placement)) else "none"),
         ("Probed", scale(report)),
         ("Smallest visible slowdown", "none at all" if smallest is None else show_percent(smallest)),
         ("Took", show_duration(report.seconds)),
@@ -113,10 +113,30 @@ def _key_facts(report: ProbeReport) -> Iterator[Markup]:
 
 def _next_steps(report: ProbeReport) -> Markup:
     findings = report.verdict.findings
-    if not findings:
+    if not findings and not report.placement:
         return section("What to do next", element("p", _NOTHING_FOUND[report.verdict.answer]))
     cards = (_card(finding, opened=number < _OPEN_FINDINGS) for number, finding in enumerate(findings))
-    return section("What to do next", *cards)
+    return section("What to do next", *cards, *map(_placement_card, report.placement))
+
+
+def _placement_card(finding: PlacementFinding) -> Markup:
+    return element(
+        "details",
+        element(
+            "summary",
+            element("span", f"{finding.node}: {', '.join(finding.gpus)}", class_="name"),
+            element("span", finding.severity.value, class_="sev"),
+            element("span", "mis-paired", class_="amount"),
+        ),
+        element(
+            "div",
+            element("p", finding.summary),
+            _items("Next", "ol", finding.next),
+            _items("Why we say so", "ul", finding.evidence),
+        ),
+        class_="finding",
+        open="",
+    )
 
 
 _NOTHING_FOUND = {

@@ -16,6 +16,7 @@ from netkit.model.probe import (
     Fabric,
     GangReading,
     NoiseLevel,
+    PlacementFinding,
     ProbeFinding,
     ProbeReport,
     Reading,
@@ -45,6 +46,7 @@ def document(report: ProbeReport) -> dict[str, Any]:
         "smallest_detectable_slowdown": verdict.smallest_detectable_slowdown,
         "not_seen": list(verdict.not_seen),
         "noise": [_noise(level) for level in verdict.noise],
+        "placement": [_placement(finding) for finding in report.placement],
         "gang": [_gang(gang) for gang in report.gang_readings],
         "name": report.name,
         "transport": report.transport,
@@ -95,6 +97,17 @@ def _missing(missing: Missing | None) -> dict[str, Any] | None:
     if missing is None:
         return None
     return {"reason": missing.reason.value, "where": missing.where, "detail": missing.detail}
+
+
+def _placement(finding: PlacementFinding) -> dict[str, Any]:
+    return {
+        "node": finding.node,
+        "gpus": list(finding.gpus),
+        "severity": str(finding.severity),
+        "summary": finding.summary,
+        "evidence": list(finding.evidence),
+        "next": list(finding.next),
+    }
 
 
 def _gang(gang: GangReading) -> dict[str, Any]:

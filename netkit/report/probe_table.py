@@ -63,6 +63,11 @@ def _findings(report: ProbeReport) -> Iterator[Block]:
     findings = report.verdict.findings
     for number, finding in enumerate(findings, 1):
         yield from _finding(finding, f"Finding {number} of {len(findings)}")
+    for placed in report.placement:
+        title = f"Placement: {visible(placed.summary)} [{placed.severity}]"
+        yield Heading(text=title, tone=_SEVERITY_TONES[placed.severity])
+        yield Listing(title="Evidence", items=tuple(map(visible, placed.evidence)))
+        yield Listing(title="Next", items=tuple(map(visible, placed.next)), numbered=True)
 
 
 def _finding(finding: ProbeFinding, label: str) -> Iterator[Block]:

@@ -89,10 +89,15 @@ def culprits(report: ProbeReport) -> str:
 
 
 def headline(report: ProbeReport) -> str:
-    """Return the verdict without its word: the culprit when something is slow, else the reason."""
-    if report.verdict.answer is Answer.SLOW and report.verdict.findings:
-        return culprits(report)
-    return visible(report.verdict.why)
+    """Return the verdict without its word: the culprit when something is slow, else the reason; then mis-pairings."""
+    slow = report.verdict.answer is Answer.SLOW and report.verdict.findings
+    return "; ".join([culprits(report) if slow else visible(report.verdict.why), *_mispaired(report)])
+
+
+def _mispaired(report: ProbeReport) -> list[str]:
+    first = [f"{visible(f.node)} has {', '.join(map(visible, f.gpus))} mis-paired" for f in report.placement[:1]]
+    more = len(report.placement) - 1
+    return [f"{text} (and {counted(more, 'more node')})" if more > 0 else text for text in first]
 
 
 def yardstick(report: ProbeReport) -> str:
@@ -117,7 +122,7 @@ def explanation(report: ProbeReport) -> str:
         rest = why.removeprefix(visible(finding.summary))
         if rest != why:
             why = rest.removeprefix(f", and {len(report.verdict.findings) - 1} more").lstrip("; ")
-    return "" if why == headline(report) else why[:1].upper() + why[1:]
+    return "" if headline(report).startswith(why) else why[:1].upper() + why[1:]
 
 
 def spans(numbers: Iterable[int]) -> str:

@@ -1,8 +1,9 @@
 """Does each GPU use the right NIC? Judged from distances alone, and against a platform's table where one is known.
 
 Without a table three things prove a bad pairing: a GPU uses a NIC although a nearer one is free, a GPU uses a NIC
-that is nearer to another GPU than to itself while its own stands idle, or a GPU has no NIC of its own where most of
-its peers have one. Names carry no meaning here: NIC order is not the pairing.
+that is nearer to another GPU than to itself while its own stands idle, or a GPU has less of a NIC than most of its
+peers, or than the best of them while the NICs near no GPU are exactly what is lacking. Names carry no meaning here:
+NIC order is not the pairing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _OWN = PciPath.P2C
 """Up to here a NIC is a GPU's own: under its switch, or under its CPU over a coherent link."""
 _SLOW_SHARE = 0.5
 """A NIC below half the rate of the fastest is there for storage or administration, not for collectives."""
+
+_ROUNDING = 1e-9
 
 Golden = Mapping[str, Collection[str]]
 Used = Mapping[str, Sequence[str]]
@@ -78,7 +81,8 @@ class _Scene:
         self.nearest = {gpu: self._nearest(gpu) for gpu in self.gpus}
         self.own = {gpu: frozenset(nic for nic in self.fit if self.path(gpu, nic) <= _OWN) for gpu in self.gpus}
         self.share = {gpu: self._share(gpu) for gpu in self.gpus}
-        self.usual_share = median_low(self.share.values()) if self.share else 0.0
+        self.strays = [nic for nic in self.fit if all(self.path(gpu, nic) > _OWN for gpu in self.gpus)]
+        self.usual_share = self._usual_share()
 
     def path(self, gpu: str, nic: str) -> PciPath:
         reach = self.matrix.reach.get((gpu, nic))
@@ -94,6 +98,16 @@ class _Scene:
         """How much of a NIC this GPU has to itself: its own NICs, each divided by the GPUs that own it too."""
         own = self.own[gpu]
         return sum(1 / sum(nic in self.own[other] for other in self.gpus) for nic in own)
+
+    def _usual_share(self) -> float:
+        """What most GPUs have; or the most any has, when the NICs near no GPU are exactly what the others lack."""
+        if not self.share:
+            return 0.0
+        most = max(self.share.values())
+        lacking = sum(most - share for share in self.share.values())
+        if self.strays and abs(lacking - len(self.strays)) < _ROUNDING:
+            return most
+        return median_low(self.share.values())
 
     def judge(self, gpu: str) -> tuple[GpuPairing, TopologyFinding | None]:
         used = tuple(self.used.get(gpu, ()))
@@ -165,11 +179,10 @@ class _Scene:
         return _Fault(id="nearer-nic-exists", why=f"{said} although {_list(nearest)} is at {best.name}")
 
     def _against_peers(self, gpu: str) -> _Fault | None:
-        if self.share[gpu] >= self.usual_share - 1e-9:
+        if self.share[gpu] >= self.usual_share - _ROUNDING:
             return None
-        peers = sum(self.share[other] >= self.usual_share - 1e-9 for other in self.gpus)
-        strays = [nic for nic in self.fit if all(self.path(other, nic) > _OWN for other in self.gpus)]
-        hint = f"; {_list(strays)} is near no GPU" if strays else ""
+        peers = sum(self.share[other] >= self.usual_share - _ROUNDING for other in self.gpus)
+        hint = f"; {_list(self.strays)} near no GPU" if self.strays else ""
         if not self.own[gpu]:
             at = self.path(gpu, self.nearest[gpu][0]).name if self.nearest[gpu] else "none"
             why = f"no NIC under its own switch (nearest at {at}), unlike {peers} of {len(self.gpus)} GPUs{hint}"
