@@ -58,6 +58,11 @@ def talk(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def is_folder(path: Path) -> bool:
+    """Tell whether a path is a folder; one that cannot even be looked at is not."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises when a parent may not be entered
+
+
 def write_atomically(path: Path, text: str) -> None:
     """Write `text` to `path` through a rename; on any failure the old file is intact and OutputError says why."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import secrets
 import sys
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from netkit.cli.output import OutputForm, chosen_form, emit, talk, write_atomically
+from netkit.cli.output import OutputForm, chosen_form, emit, is_folder, talk, write_atomically
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
 from netkit.model.probe import Answer, GangReading, PlacementFinding, ProbeReport, Reading, Round
@@ -78,7 +79,7 @@ def checked_wishes(
     require(low <= seconds <= high, f"--seconds {seconds:g}", f"{low:g} to {high:g} seconds")
     for option, path in (("--report", report), ("--textfile", textfile)):
         # A probe takes a while: say beforehand that its result has nowhere to go.
-        writable = path is None or (path.parent.is_dir() and not path.is_dir())
+        writable = path is None or (is_folder(path.parent) and not is_folder(path))
         require(writable, f"{option} {visible(str(path))}", "a file in a folder that exists")
     return Wishes(
         seed=secrets.randbelow(2**31) if seed is None else seed,
@@ -107,7 +108,7 @@ def ssh_options(user: str | None, port: int | None, identity: Path | None, confi
     require(user is None or _USER.fullmatch(user), f"--user {visible(user or '')!r}", "a login name")
     require(port is None or 1 <= port <= 65535, f"--ssh-port {port}", "1 to 65535")
     for option, path in (("--identity", identity), ("--ssh-config", config)):
-        require(path is None or path.is_file(), f"{option} {visible(str(path))}", "a file that exists")
+        require(path is None or os.path.isfile(path), f"{option} {visible(str(path))}", "a file that exists")  # noqa: PTH113 - as is_folder
     given = (("-l", user), ("-p", port), ("-i", identity), ("-F", config))
     return tuple(word for option, value in given if value is not None for word in (option, str(value)))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netkit.cli.output import emit, talk, write_atomically
+from netkit.cli.output import emit, is_folder, talk, write_atomically
 from netkit.errors import InputError, OutputError
 from netkit.model.text import visible
 from netkit.model.units import show_size
@@ -74,7 +74,7 @@ def snapshot(
     if output is None:
         emit(recording)
         return
-    place = _new_file(output, now) if output.is_dir() else output
+    place = _new_file(output, now) if is_folder(output) else output
     write_atomically(place, recording)
     names = "names replaced" if redact else "with host names and addresses; --redact replaces them"
     talk(f"{visible(str(place))}: {len(answers)} answers, {show_size(len(recording))}, {names}")
@@ -86,7 +86,7 @@ def live_tree(sysfs: Path | None, procfs: Path | None, kernel_log: Path | None =
 
     given = {name: folder for name, folder in (("sys", sysfs), ("proc", procfs)) if folder is not None}
     for name, folder in given.items():
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise InputError(f"--{name}fs {visible(str(folder))}", "a folder that exists")
     roots = {**ROOTS, **given}
     if kernel_log is not None:

@@ -106,3 +106,17 @@ def test_a_bug_is_one_line_and_its_own_status(tmp_path: Path) -> None:
     debugged = subprocess.run([*run, "--debug", "boom"], check=False, capture_output=True, text=True, cwd=tmp_path)
     assert debugged.returncode == 70
     assert "ZeroDivisionError" in debugged.stderr
+
+
+def test_a_folder_nobody_may_enter_is_bad_input_not_a_bug(tmp_path: Path) -> None:
+    """`--report` below a locked folder is one line and status 2."""
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    hosts = tmp_path / "hosts"
+    hosts.write_text("n1\nn2\n")
+    locked.chmod(0)
+    if os.access(locked, os.X_OK):
+        pytest.skip("this user may enter every folder")
+    done = netkit("probe", "hosts", str(hosts), "--report", str(locked / "in" / "r.html"), capture_output=True)
+    locked.chmod(0o700)
+    assert done.returncode == 2, done.stderr

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
@@ -10,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,12 +18,10 @@ from typing import Any
 
 import pytest
 
-import netkit
+from tests.e2e.other_user import NOBODY, REPOSITORY, as_nobody, environment, interpreter_for_nobody
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
-NOBODY = 65534
-REPOSITORY = Path(netkit.__file__).parents[1]
 RATE = 100e6 / 8
 PAYLOAD = RATE * 8948 / 9014
 
@@ -70,29 +66,6 @@ class Person:
     def status(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(self.lab("status", "--name", name, "--output", "json"))
         return found
-
-
-@functools.cache
-def interpreter_for_nobody() -> str | None:
-    """Return an interpreter that an ordinary user may run, twice over, and that finds netkit and what it needs."""
-    imports = "import sys, pyroute2, typer, netkit.lab; sys.exit(sys.version_info < (3, 11))"
-    nested = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', {imports!r}]))"
-    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
-        words = [*as_nobody(), python, "-c", nested]
-        done = subprocess.run(words, env=environment("/"), cwd="/", capture_output=True, timeout=30, check=False)
-        if done.returncode == 0:
-            return python
-    return None
-
-
-def as_nobody() -> list[str]:
-    return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", "--"]
-
-
-def environment(runtime: str) -> dict[str, str]:
-    python_path = os.pathsep.join([str(REPOSITORY), sysconfig.get_path("purelib")])
-    home = {"HOME": runtime, "XDG_RUNTIME_DIR": runtime, "PYTHONPATH": python_path, "PYTHONDONTWRITEBYTECODE": "1"}
-    return {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **home}
 
 
 @pytest.fixture(scope="module")
