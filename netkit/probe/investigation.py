@@ -136,6 +136,13 @@ class Investigation:
             return [f"readings vary so much that only slowdowns beyond {show_percent(smallest)} would have shown"]
         return []
 
+    def _half_loaded_leaves(self) -> list[str]:
+        """Leaves that were split between the two halves of the round across leaves."""
+        crossing = self.rounds[2].groups if len(self.rounds) >= LAST_MATCHING_ROUND else ()
+        far = [group.nodes for group in crossing if group.distance is Distance.FAR]
+        firsts, seconds = ({self.fabric.leaf_of.get(nodes[side], "") for nodes in far} for side in (0, 1))
+        return sorted(firsts & seconds)
+
     def _not_known(self, accused: Blame) -> list[str]:
         notes = []
         if accused.cohorts.keys() - accused.pair_cuts.keys():
@@ -144,6 +151,10 @@ class Investigation:
             notes.append("a slowdown of everything alike: no line rate was given to hold the readings against")
         if len(set(self.fabric.leaf_of.values())) < 2:
             notes.append("leaves and uplinks: nobody said which node sits under which leaf")
+        notes += [
+            f"half of the uplink of leaf {leaf}: its nodes sent to both sides at once, and filled it half"
+            for leaf in self._half_loaded_leaves()
+        ]
         return notes
 
 

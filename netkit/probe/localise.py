@@ -108,9 +108,9 @@ def open_suspicion(accused: Blame, settings: Settings) -> Suspicion:
     return Suspicion(
         ports={port for port, readings in accused.ports.items() if _confirmed(readings) < settings.confirmations},
         pairs={key for key, readings in accused.pairs.items() if _confirmed(readings) < settings.confirmations},
-        uplink_rails={
-            rail
-            for (rail, _), readings in accused.uplinks.items()
+        uplinks={
+            uplink
+            for uplink, readings in accused.uplinks.items()
             if len({reading.round for reading in readings}) <= settings.confirmations
         },
     )

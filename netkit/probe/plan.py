@@ -8,7 +8,7 @@ partners. Everything here is pure: the same fabric and seed give the same plan. 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -30,16 +30,16 @@ class Suspicion:
     """What is still open after the rounds so far.
 
     `ports` are low in every reading they had; `pairs` (with their rail) were low while both ends are clean
-    elsewhere; `uplink_rails` need every node of the rail to load the uplinks again.
+    elsewhere; `uplinks` (a rail and its leaves) need every node of the rail to load them again.
     """
 
     ports: AbstractSet[Port] = frozenset()
     pairs: AbstractSet[tuple[str, str, int]] = frozenset()
-    uplink_rails: AbstractSet[int] = frozenset()
+    uplinks: AbstractSet[tuple[int, frozenset[str]]] = frozenset()
 
     def __bool__(self) -> bool:
         """Tell whether anything is open."""
-        return bool(self.ports or self.pairs or self.uplink_rails)
+        return bool(self.ports or self.pairs or self.uplinks)
 
 
 @dataclass(slots=True)
@@ -88,15 +88,11 @@ def near_round(fabric: Fabric, seed: int) -> Round:
 
 def far_round(fabric: Fabric, seed: int, near: Round) -> Round:
     """Round 3: an independent perfect matching across the leaves; whoever sat out before is matched first."""
-    order = list(near.sitting_out)
-    rest = [node for node in fabric.nodes if node not in set(order)]
-    rng = random.Random(f"{seed}:far")
-    rng.shuffle(rest)
-    order += rest
     history = History()
     history.add(near.groups)
-    pairs = _across_leaves(fabric, order, range(fabric.rails), history, rng)
-    return _matching(fabric, 3, pairs, order[len(order) // 2 * 2 :])
+    rng = random.Random(f"{seed}:far")
+    pairs, left_out = _across_leaves(fabric, near.sitting_out, range(fabric.rails), history, rng)
+    return _matching(fabric, 3, pairs, left_out)
 
 
 def small_gang_rounds(fabric: Fabric) -> tuple[Round, ...]:
@@ -122,10 +118,10 @@ def confirm_round(fabric: Fabric, number: int, suspicion: Suspicion, history: Hi
 def _loaded_rails(
     fabric: Fabric, suspicion: Suspicion, history: History, rng: random.Random, busy: set[Port]
 ) -> Iterator[Group]:
-    for rail in sorted(suspicion.uplink_rails):
-        order = list(fabric.nodes)
-        rng.shuffle(order)
-        for first, second in _across_leaves(fabric, order, (rail,), history, rng):
+    for rail in sorted({rail for rail, _ in suspicion.uplinks}):
+        suspects = frozenset[str]().union(*(leaves for suspect, leaves in suspicion.uplinks if suspect == rail))
+        pairs, _ = _across_leaves(fabric, (), (rail,), history, rng, loaded=suspects)
+        for first, second in pairs:
             busy |= {(first, rail), (second, rail)}
             yield Group(nodes=(first, second), rails=(rail,), distance=distance(fabric, first, second))
 
@@ -190,12 +186,30 @@ def _partner(
 
 
 def _across_leaves(
-    fabric: Fabric, order: Sequence[str], rails: Iterable[int], history: History, rng: random.Random
-) -> list[Pair]:
-    """Pair neighbours in `order`, then repair pairs that share a leaf or met before by swapping partners."""
+    fabric: Fabric,
+    wanted: Collection[str],
+    rails: Iterable[int],
+    history: History,
+    rng: random.Random,
+    loaded: Collection[str] = (),
+) -> tuple[list[Pair], tuple[str, ...]]:
+    """Pair nodes of one half of the leaves with nodes of the other; return the pairs, and who is left out.
+
+    The first of every pair belongs to the first half: a pair is measured one way after the other, and an uplink is
+    full only when all its traffic crosses it in the same direction. A leaf in the middle is split between the halves
+    and fills its uplink half; leaves in `loaded` are kept out of the middle. Nodes in `wanted` are not left out. Pairs
+    that share a leaf or met before are mended by swapping partners.
+    """
     rails = tuple(rails)
-    pairs = list(zip(order[0::2], order[1::2], strict=False))
-    has_leaves = len(set(fabric.leaf_of.values())) > 1
+    leaves = _shuffled_leaves(fabric, rng)
+    rng.shuffle(leaves)
+    leaves = _outermost(leaves, [members for members in leaves if fabric.leaf_of.get(members[0]) in loaded])
+    order = [node for members in leaves for node in members]
+    left_out = [node for node in reversed(order) if node not in wanted][: len(order) % 2]
+    order = [node for node in order if node not in left_out]
+    half = len(order) // 2
+    pairs = list(zip(order[:half], order[half:], strict=True))
+    has_leaves = len(leaves) > 1
 
     def unwanted(first: str, second: str) -> int:
         same_leaf = has_leaves and distance(fabric, first, second) is Distance.NEAR
@@ -207,7 +221,13 @@ def _across_leaves(
             _swap_partners(pairs, index, unwanted, rng)
         if not left:
             break
-    return pairs
+    return pairs, tuple(left_out)
+
+
+def _outermost(leaves: list[list[str]], outer: list[list[str]]) -> list[list[str]]:
+    """Put the outer leaves at the two ends, in turn."""
+    inner = [members for members in leaves if members not in outer]
+    return [*outer[0::2], *inner, *outer[1::2]]
 
 
 def _swap_partners(pairs: list[Pair], index: int, unwanted: Callable[[str, str], int], rng: random.Random) -> None:

@@ -181,3 +181,32 @@ def test_sixteen_nodes_and_four_rails_take_half_a_minute() -> None:
         lifecycle.down(name)
     assert status == 1
     assert [(found["class"], found["node"], found["rail"]) for found in report["findings"]] == [("rail", "n9", 2)]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (Where(place=Place.LEAF, leaf="r1l0"), ("leaf", None, 1)),
+        (Where(place=Place.UPLINK, leaf="r0l1"), ("uplink", None, 0)),
+        (Where(place=Place.NODE, node="n2"), ("node", "n2", None)),
+    ],
+    ids=["leaf", "uplink", "node"],
+)
+def test_wider_faults_are_named_as_what_they_are(lab: str, where: Where, expected: tuple[str, str | None, int]) -> None:
+    """A slow leaf, uplink or node is one finding of its own class, not many slow rails."""
+    with broken(lab, Fault(where=where, slowdown=0.25)):
+        status, report = probe(lab)
+    assert status == 1, report["why"]
+    assert [(found["class"], found["node"], found["rail"]) for found in report["findings"]] == [expected], report["why"]
+    assert report["findings"][0]["slowdown"] == pytest.approx(0.25, abs=0.06)
+
+
+def test_a_slow_pair_blames_neither_of_its_ends(lab: str) -> None:
+    """A pair that the plan measures, slow only between the two: class pair, or said not to be visible."""
+    _, healthy = probe(lab)
+    first, second = next(row["nodes"] for row in healthy["readings"] if row["round"] == 2 and row["rail"] == 1)
+    where = Where(place=Place.PAIR, node=first, peer=second, rail=1)
+    with broken(lab, Fault(where=where, slowdown=0.3)):
+        _, report = probe(lab)
+    named = [(found["class"], {found["node"], found["peer"]}, found["rail"]) for found in report["findings"]]
+    assert named == [("pair", {first, second}, 1)], report["why"]

@@ -110,9 +110,21 @@ def test_suspects_are_confirmed_with_fresh_clean_partners(nodes: int, bad: int, 
 def test_a_suspect_uplink_is_loaded_by_every_node_of_its_rail() -> None:
     """Confirming an uplink with two pairs would not fill it."""
     gang = fabric(16, rails=3, leaves=2)
-    planned = confirm_round(gang, 4, Suspicion(uplink_rails={2}), History(), 0)
+    planned = confirm_round(gang, 4, Suspicion(uplinks={(2, frozenset({"l0", "l1"}))}), History(), 0)
     assert ports_used(planned) == Counter({(f"n{index}", 2): 1 for index in range(16)})
     assert {group.distance for group in planned.groups} == {Distance.FAR}
+
+
+@pytest.mark.parametrize(("nodes", "leaves"), [(8, 2), (12, 3), (20, 5), (16, 4)])
+def test_a_suspect_uplink_carries_all_its_traffic_one_way_at_a_time(nodes: int, leaves: int) -> None:
+    """Every node of the suspect leaf is on the same side of its pair, so the uplink is full in each direction."""
+    gang = fabric(nodes, rails=1, leaves=leaves)
+    for leaf in set(gang.leaf_of.values()):
+        planned = confirm_round(gang, 4, Suspicion(uplinks={(0, frozenset({leaf}))}), History(), 0)
+        sides = {
+            group.nodes.index(node) for group in planned.groups for node in group.nodes if gang.leaf_of[node] == leaf
+        }
+        assert len(sides) == 1
 
 
 def test_a_suspect_pair_is_measured_again_as_it_is() -> None:
