@@ -2,8 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests read real recordings from this folder when it is set; without it those tests skip and say so.
-export NETKIT_EXTRA_DATA ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo check test e2e bench golden docs wheel clean
@@ -28,7 +26,7 @@ check: $(VENV)/.ready ## style, types, import floors, then the fast tests
 	$(MAKE) --no-print-directory test
 
 test: $(VENV)/.ready ## the fast tests
-	$(BIN)/pytest -m "not e2e" -n auto
+	$(BIN)/pytest -m "not e2e" -n auto -rs
 
 e2e: $(VENV)/.ready ## the tests on real parts: kernel links, sshd, a browser
 	$(BIN)/pytest -m e2e -rs --timeout 600

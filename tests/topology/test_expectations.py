@@ -119,7 +119,7 @@ def test_a_nic_across_sockets_shows_in_the_prediction() -> None:
 def test_what_had_to_be_inferred_is_named() -> None:
     """Files of cloud providers hold neither rates nor GPU models; the platform lends them, and that is said."""
     folder = os.environ.get("NETKIT_EXTRA_DATA")
-    if folder is None:
+    if not folder:
         pytest.skip("NETKIT_EXTRA_DATA names no folder with recordings")
     got = of_xml(Path(folder, "topo", "azure_ndv4-topo.xml").read_text(), 2)
     assert got.busbw == pytest.approx(166 * G, rel=0.05)

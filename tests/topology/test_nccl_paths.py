@@ -297,7 +297,7 @@ def test_every_path_is_a_chain_of_links(name: str) -> None:
 def test_published_files_pair_as_their_providers_say() -> None:
     """Two GPUs with two NICs on Azure NDv4, two GPUs with one on AWS p4d, all at PIX."""
     folder = os.environ.get("NETKIT_EXTRA_DATA")
-    if folder is None:
+    if not folder:
         pytest.skip("NETKIT_EXTRA_DATA names no folder with recordings")
     ndv4 = choices(Path(folder, "topo", "azure_ndv4-topo.xml").read_text())
     assert [choice.chosen[0][:4] for choice in ndv4.values()] == [f"010{n}" for n in range(1, 9)]

@@ -30,7 +30,7 @@ TOO_FEW_GROUPS = {"gb200"}
 @cache
 def recordings() -> dict[str, str]:
     folder = os.environ.get("NETKIT_EXTRA_DATA")
-    if folder is None:
+    if not folder:
         return {}
     files = [*Path(folder, "topo").glob("*.xml"), *Path(folder, "topo-m").glob("*.txt")]
     return {path.name: path.read_text() for path in sorted(files)}
