@@ -149,7 +149,7 @@ class Investigation:
             notes.append("one pair's own path: too few readings to tell it from a single dip")
         if not self.fabric.line_rate:
             notes.append("a slowdown of everything alike: no line rate was given to hold the readings against")
-        if len(set(self.fabric.leaf_of.values())) < 2:
+        if not self.fabric.leaf_of:
             notes.append("leaves and uplinks: nobody said which node sits under which leaf")
         notes += [
             f"half of the uplink of leaf {leaf}: its nodes sent to both sides at once, and filled it half"
