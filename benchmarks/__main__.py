@@ -43,10 +43,12 @@ def main(wanted: Sequence[str]) -> None:
         for arguments in RUNS[name]:
             done = subprocess.run(
                 [sys.executable, "-m", f"benchmarks.{name}", *arguments, "--json"],
-                check=True,
+                check=False,
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            if done.returncode:
+                sys.exit(f"benchmarks: {name} {' '.join(arguments)} ended with status {done.returncode}")
             print(done.stdout.strip(), flush=True)
 
 

@@ -43,7 +43,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if shutil.which("iperf3") is None:
-        raise InputError("no iperf3 on this machine", "one to compare with, such as Debian's package iperf3")
+        parser.error("no iperf3 on this machine to compare with; install it, such as Debian's package iperf3")
     figures = {
         "schema": "netkit.bench.agent/1",
         **versions(),
