@@ -1,0 +1,1 @@
+"""One collector a file, each with one constant `COLLECTOR`; the folder is walked at start."""
