@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netkit.lab.state import LabState
     from netkit.model.probe import PlacementFinding
     from netkit.probe.launchers.session import Launcher
-    from netkit.probe.run import ProbeRequest
+    from netkit.probe.request import ProbeRequest
 
 
 def lab_request(
@@ -24,7 +24,7 @@ def lab_request(
     from netkit.probe.launchers import local, netns
     from netkit.probe.launchers.session import Member
     from netkit.probe.rails import RailChoice
-    from netkit.probe.run import ProbeRequest
+    from netkit.probe.request import ProbeRequest
 
     emulated = state.transport is Transport.EMULATED
     members = tuple(

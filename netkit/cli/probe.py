@@ -99,7 +99,7 @@ def local(
     from netkit.probe.launchers import local as local_launcher
     from netkit.probe.launchers.session import Member
     from netkit.probe.rails import RailChoice
-    from netkit.probe.run import ProbeRequest
+    from netkit.probe.request import ProbeRequest
 
     wishes = checked_wishes(
         seed=seed,
@@ -159,7 +159,7 @@ def hosts(
     from netkit.probe.hostfile import parse_hostfile
     from netkit.probe.launchers import ssh
     from netkit.probe.launchers.session import Member
-    from netkit.probe.run import ProbeRequest
+    from netkit.probe.request import ProbeRequest
 
     wishes = checked_wishes(
         seed=seed,

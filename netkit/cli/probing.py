@@ -26,7 +26,7 @@ from netkit.model.units import parse_rate_bytes_per_second, show_duration, show_
 if TYPE_CHECKING:
     from netkit.probe.launchers.session import Launcher
     from netkit.probe.rails import Network, RailChoice
-    from netkit.probe.run import ProbeRequest
+    from netkit.probe.request import ProbeRequest
 
 _LARGEST_FILE_BYTES = 8 * 1024 * 1024
 _SECONDS = (0.1, 60.0)
@@ -228,7 +228,7 @@ class _Follower:
     @singledispatchmethod
     def tell(self, event: object) -> None:
         """Take one event of `run_probe`."""
-        from netkit.probe.run import RoundDone, Started
+        from netkit.probe.request import RoundDone, Started
 
         if isinstance(event, Started):
             rails = f"{event.rails} rail{'s' * (event.rails != 1)}"

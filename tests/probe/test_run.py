@@ -15,12 +15,13 @@ import pytest
 from netkit.errors import ProbeError
 from netkit.model.missing import Reason
 from netkit.model.probe import Answer, Distance, FaultClass, GangReading, ProbeReport, Reading, Round, RoundKind
-from netkit.probe import run
+from netkit.probe import pairs
 from netkit.probe.launchers import local
 from netkit.probe.launchers.processes import Processes
 from netkit.probe.launchers.session import Member, Sessions
 from netkit.probe.rails import RailChoice
-from netkit.probe.run import Pacing, ProbeRequest, RoundDone, Started, run_probe
+from netkit.probe.request import Pacing, ProbeRequest, RoundDone, Started
+from netkit.probe.run import run_probe
 
 RATE = 20e6
 EVENT = Started | Round | Reading | GangReading | RoundDone
@@ -114,13 +115,13 @@ def test_the_same_shortfall_everywhere_blames_no_node() -> None:
 
 def test_a_pair_without_a_path_is_a_missing_reading_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """One rail is dead between two nodes: its reading says so, the other rail is measured."""
-    monkeypatch.setattr(run, "CONNECT_SECONDS", 0.4)
+    monkeypatch.setattr(pairs, "CONNECT_SECONDS", 0.4)
     report, _ = probed(request(2, rails=2, pacing=lambda _sender, _receiver, rail: 0 if rail else RATE))
-    pairs = [reading for reading in report.readings if reading.distance is not Distance.INTRA]
-    dead = [reading for reading in pairs if reading.rail == 1]
+    between = [reading for reading in report.readings if reading.distance is not Distance.INTRA]
+    dead = [reading for reading in between if reading.rail == 1]
     assert all(reading.rate is None and reading.missing for reading in dead)
     assert {reading.missing.reason for reading in dead if reading.missing} == {Reason.TIMEOUT}
-    assert all(reading.rate == pytest.approx(RATE, rel=0.1) for reading in pairs if reading.rail == 0)
+    assert all(reading.rate == pytest.approx(RATE, rel=0.1) for reading in between if reading.rail == 0)
     assert report.gang_readings[1].busbw is None
 
 
