@@ -17,6 +17,8 @@ COMMANDS = (
     "probe local",
     "plan",
     "read",
+    "check",
+    "explain",
     "snapshot",
     "topo",
     "topo explain",

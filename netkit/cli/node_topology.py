@@ -11,12 +11,8 @@ from netkit.model.missing import Missing
 from netkit.model.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from netkit.model.node import NodeSnapshot
     from netkit.model.topology import Topology
     from netkit.sources.tree import Tree
-    from netkit.topology.pcitree import RdmaFunction
 
 
 def node_topology(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> Topology:
@@ -28,25 +24,12 @@ def node_topology(recording: Path | None, sysfs: Path | None = None, procfs: Pat
 def topology_of_tree(tree: Tree, now: float, source: str) -> Topology:
     """Return the device graph of whatever node the tree shows at time `now`; see `node_topology`."""
     from netkit.sources.snapshot import read_node
-    from netkit.topology.pcitree import topology_of
+    from netkit.topology.node import topology_of_node
 
     node = read_node(tree, now)
     if isinstance(node.pci_devices, Missing):
         raise SourceError(f"no PCI devices on {source}", str(node.pci_devices))
-    topology = topology_of(node.pci_devices, tuple(_rdma_functions(node)), source)
+    topology = topology_of_node(node.pci_devices, node.rdma_devices, source)
     if not topology.gpus:
         raise SourceError(f"no GPU on {source}", f"none among its {len(node.pci_devices)} PCI functions in sysfs")
     return topology
-
-
-def _rdma_functions(node: NodeSnapshot) -> Iterator[RdmaFunction]:
-    from netkit.topology.pcitree import RdmaFunction
-
-    devices = () if isinstance(node.rdma_devices, Missing) else node.rdma_devices
-    for device in devices:
-        if isinstance(device.address, Missing) or isinstance(device.ports, Missing):
-            continue
-        guid = None if isinstance(device.node_guid, Missing) else device.node_guid
-        for port in device.ports:
-            rate = port.rate.bytes_per_second
-            yield RdmaFunction(address=device.address, name=device.name, port=port.number, rate=rate, guid=guid)

@@ -13,6 +13,9 @@ from netkit.model.counter import Counter
 from netkit.model.missing import Missing
 from netkit.model.pci import PciAddress
 
+NO_CAPABILITY = "no such capability"
+"""The detail of a capability that was looked for and is not there, as opposed to one that could not be read."""
+
 
 class PortType(StrEnum):
     """Device/port type of the PCI Express capability."""

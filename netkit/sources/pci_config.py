@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from netkit.model.missing import Missing, Reason
 from netkit.model.pci import PciAddress
-from netkit.model.pci_capabilities import AcsControl, PciCapabilities, PortType
+from netkit.model.pci_capabilities import NO_CAPABILITY, AcsControl, PciCapabilities, PortType
 from netkit.sources.attributes import text
 from netkit.sources.pci import DEVICES
 from netkit.sources.tree import Tree
@@ -103,7 +103,7 @@ def find_extended(data: bytes, wanted: int) -> int | None:
 
 def _extended(data: bytes, wanted: int, where: str) -> int | Missing:
     found = find_extended(data, wanted)
-    return Missing(reason=Reason.UNSUPPORTED, where=where, detail="no such capability") if found is None else found
+    return Missing(reason=Reason.UNSUPPORTED, where=where, detail=NO_CAPABILITY) if found is None else found
 
 
 def _acs(control: int) -> AcsControl:

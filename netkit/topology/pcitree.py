@@ -67,7 +67,7 @@ class _Builder:
         self._processor = processor
 
     def place_gpus(self, facts: Mapping[PciAddress, GpuFact]) -> None:
-        found = sorted(address for address, device in self._devices.items() if _is_gpu(device) or address in facts)
+        found = sorted(address for address, device in self._devices.items() if is_gpu(device) or address in facts)
         for address in sorted(set(facts) - set(self._devices)):
             self.draft.lacks(f"gpu{facts[address].index} at {address} is not in sysfs")
         for number, address in enumerate(found):
@@ -179,7 +179,8 @@ class _Builder:
         return device.vendor << 48 | device.device << 32 | low[0] << 16 | low[1]
 
 
-def _is_gpu(device: PciDevice) -> bool:
+def is_gpu(device: PciDevice) -> bool:
+    """Tell by class and vendor whether a function is an accelerator."""
     kind = device.class_code >> 8
     return device.vendor in _GPU_VENDORS and (kind in _ACCELERATOR_CLASSES or kind == _DISPLAY_CLASS)
 

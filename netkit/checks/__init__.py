@@ -1,0 +1,41 @@
+"""One file for each rule, or family of rules that share one reading; this folder holds nothing else and is walked."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from netkit.doctor.contract import Check
+from netkit.errors import InputError
+from netkit.model.check import Rule
+from netkit.model.text import visible
+
+
+@cache
+def checks() -> tuple[Check, ...]:
+    """Return every check, in order of its module's name."""
+    names = sorted(module.name for module in iter_modules(__path__))
+    return tuple(import_module(f"{__name__}.{name}").CHECK for name in names)
+
+
+@cache
+def rules() -> MappingProxyType[str, Rule]:
+    """Return every rule by id, in order of id."""
+    found = sorted((rule for check in checks() for rule in check.rules), key=lambda rule: rule.id)
+    return MappingProxyType({rule.id: rule for rule in found})
+
+
+def rule(text: str) -> Rule:
+    """Return the rule of an id such as T11 or a name such as pcie-acs; InputError with the nearest one for others."""
+    by_name = {one.name: one for one in rules().values()}
+    found = rules().get(text.upper()) or by_name.get(text.lower())
+    if found is None:
+        from difflib import get_close_matches
+
+        nearest = get_close_matches(text.lower(), [*by_name, *map(str.lower, rules())], n=1)
+        raise InputError(
+            f"rule {visible(text)!r}", "an id that `netkit explain` lists", nearest[0] if nearest else None
+        )
+    return found

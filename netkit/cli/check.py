@@ -1,0 +1,217 @@
+"""`netkit check`: what is wrong with this node, these nodes as a gang, or this job's settings, and what to do."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
+from netkit.cli.probing import FailOn, require
+from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_tree
+from netkit.cli.topo import show
+from netkit.errors import ExitStatus, InputError
+from netkit.model.finding import Severity
+from netkit.model.missing import Missing
+from netkit.model.text import visible
+
+if TYPE_CHECKING:
+    from netkit.doctor.context import Wishes
+    from netkit.doctor.contract import Member
+    from netkit.model.environment import Environment, Variable
+    from netkit.model.node import NodeSnapshot
+
+_FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
+_CONF_FILES = (Path("~/.nccl.conf"), Path("/etc/nccl.conf"))
+_OF_COLLECTIVES = ("NCCL_", "RCCL_", "HCCL_", "MCCL_", "UCX_", "FI_", "HSA_", "CUDA_", "OMPI_", "TORCH_")
+
+app = typer.Typer(
+    name="check",
+    help="What is wrong with this node, gang or job, and what should be done?",
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+SnapshotsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--snapshot", help="A recorded node; several are checked as one gang.", metavar="FILE"),
+]
+LspciOption = Annotated[
+    list[Path] | None,
+    typer.Option("--lspci", help="The output of lspci -vvv (as root), where no recording exists.", metavar="FILE"),
+]
+EnvOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--env",
+        help="The job's environment: NAME=value lines, or /proc/PID/environ. Default on a live node: netkit's own.",
+        show_default=False,
+        metavar="FILE",
+    ),
+]
+ConfOption = Annotated[
+    list[Path] | None,
+    typer.Option("--nccl-conf", help="An NCCL configuration file; the first wins.", metavar="FILE"),
+]
+VersionOption = Annotated[
+    str | None, typer.Option("--nccl", help="NCCL version of the job, such as 2.27.3.", show_default=False)
+]
+ProfileOption = Annotated[
+    str | None, typer.Option("--profile", help="The machine type this node should be.", show_default=False)
+]
+SinceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--since", help="An earlier recording of the same node: counters are judged by growth.", metavar="FILE"
+    ),
+]
+SilenceOption = Annotated[
+    list[str] | None,
+    typer.Option("--silence", help="Accept findings of a rule, with the reason.", metavar="ID=REASON"),
+]
+
+
+@app.callback()
+def check(
+    context: typer.Context,
+    snapshot: SnapshotsOption = None,
+    lspci: LspciOption = None,
+    env: EnvOption = None,
+    nccl_conf: ConfOption = None,
+    nccl: VersionOption = None,
+    profile: ProfileOption = None,
+    since: SinceOption = None,
+    silence: SilenceOption = None,
+    sysfs: SysfsOption = None,
+    procfs: ProcfsOption = None,
+    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity that ends with status 1.")] = (
+        FailOn.WARNING
+    ),
+    output: OutputOption = None,
+) -> None:
+    """What is wrong with this node, gang or job, and what should be done?
+
+    Ends with 1 when something is, with 3 when nothing could be looked at.
+
+    Example: netkit check --snapshot node.jsonl --env job.env
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from netkit import checks
+    from netkit.catalogue.platforms import platform
+    from netkit.doctor.context import Wishes
+    from netkit.doctor.judge import judge
+    from netkit.report import check_json, check_table
+
+    form = check_form(output)
+    accepted = _silences(silence or [])
+    live = not snapshot and not lspci
+    wishes = Wishes(
+        platform=platform(profile) if profile is not None else None,
+        environment=environment(env, nccl_conf or [], nccl, live=live),
+        earlier=_node(since, None, None) if since is not None else None,
+    )
+    report = judge(checks.checks(), tuple(_members(snapshot, lspci, sysfs, procfs, wishes)), accepted)
+    if form in (OutputForm.JSON, OutputForm.JSONL):
+        emit(check_json.render(report, one_line=form is OutputForm.JSONL))
+    else:
+        show(tuple(check_table.blocks(report, checks.rules())), form)
+    if report.worst_at_least(Severity(fail_on.value)):
+        raise typer.Exit(int(ExitStatus.FINDINGS))
+    looked = report.counts["ok"] + report.counts["finding"] + report.counts["silenced"]
+    raise typer.Exit(int(ExitStatus.OK if looked else ExitStatus.NOT_MEASURED))
+
+
+def check_form(output: OutputForm | None) -> OutputForm:
+    """Return the form of the output, one of those that fit."""
+    form = chosen_form(output)
+    require(form in _FORMS, f"--output {form}", ", ".join(_FORMS))
+    return form
+
+
+def _silences(given: Sequence[str]) -> Mapping[str, str]:
+    from netkit.checks import rule
+
+    found = {}
+    for text in given:
+        name, _, reason = text.partition("=")
+        require(reason.strip(), f"--silence {visible(text)!r}", "ID=REASON, with a reason somebody can read later")
+        found[rule(name.strip()).id] = visible(reason.strip())
+    return found
+
+
+def _members(
+    snapshots: list[Path] | None, lspci: list[Path] | None, sysfs: Path | None, procfs: Path | None, wishes: Wishes
+) -> Iterator[Member]:
+    from netkit.doctor.context import context_of
+    from netkit.doctor.contract import Member
+
+    seen: dict[str, int] = {}
+    for place, node in _nodes(snapshots or [], lspci or [], sysfs, procfs):
+        name = node.host.name if not isinstance(node.host.name, Missing) else visible(place)
+        seen[name] = seen.get(name, 0) + 1
+        unique = name if seen[name] == 1 else f"{name} ({visible(place)})"
+        yield Member(name=unique, snapshot=node, context=context_of(node, wishes))
+
+
+def _nodes(
+    snapshots: list[Path], lspci: list[Path], sysfs: Path | None, procfs: Path | None
+) -> Iterator[tuple[str, NodeSnapshot]]:
+    for path in snapshots:
+        yield path.stem, _node(path, sysfs, procfs)
+    for path in lspci:
+        yield path.stem, _of_lspci(path)
+    if not snapshots and not lspci:
+        yield "this node", _node(None, sysfs, procfs)
+
+
+def _node(path: Path | None, sysfs: Path | None, procfs: Path | None) -> NodeSnapshot:
+    from netkit.sources.snapshot import read_node
+
+    return read_node(*node_tree(path, sysfs, procfs))
+
+
+def _of_lspci(path: Path) -> NodeSnapshot:
+    from netkit.sources.lspci import MOST_BYTES, parse_lspci
+
+    return parse_lspci(small_text(path, MOST_BYTES, "the output of lspci -vvv"), time.time())
+
+
+def environment(env: Path | None, conf: list[Path], version: str | None, *, live: bool) -> Environment:
+    """Return the job's settings: those given, or on a live node those netkit itself runs with."""
+    from netkit.model.environment import Environment, parse_nccl_version
+    from netkit.sources.environment import MOST_BYTES, parse_environment, parse_nccl_conf
+
+    parsed = None if version is None else parse_nccl_version(version)
+    require(version is None or parsed, f"--nccl {visible(str(version))!r}", "a version such as 2.27.3")
+    variables = () if env is None else parse_environment(small_text(env, MOST_BYTES, "an environment file"), str(env))
+    if env is None and live:
+        variables = tuple(_own())
+    places = conf or [place for place in map(Path.expanduser, _CONF_FILES) if live and place.is_file()]
+    files = tuple(parse_nccl_conf(small_text(one, MOST_BYTES, "an NCCL file"), visible(str(one))) for one in places)
+    return Environment(given=bool(env or files or variables), variables=variables, files=files, version=parsed)
+
+
+def _own() -> Iterator[Variable]:
+    from netkit.model.environment import Variable
+
+    for name, value in os.environ.items():
+        if name.startswith(_OF_COLLECTIVES):
+            yield Variable(name=visible(name), value=visible(value), source="environment of netkit")
+
+
+def small_text(path: Path, most: int, what: str) -> str:
+    """Return a text file of at most `most` bytes; InputError naming `what` was expected for anything else."""
+    shown = visible(str(path))
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else "cannot be read"
+        raise InputError(f"{shown}: {reason}", what) from fault
+    require(len(data) <= most, f"{shown} is larger than {most >> 20} MiB", what)
+    return data.decode("utf-8-sig", errors="replace")

@@ -1,0 +1,83 @@
+"""What a check knows beside the snapshot: the platform meant, the job's settings, the PCI tree, an earlier reading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from netkit.catalogue.platforms import Platform
+from netkit.doctor.pci_index import PciIndex, index_of
+from netkit.doctor.thresholds import Thresholds
+from netkit.errors import InputError
+from netkit.model.environment import Environment
+from netkit.model.missing import Missing, Reason
+from netkit.model.node import NodeSnapshot
+from netkit.topology.hca_filter import HcaFilter
+from netkit.topology.node import topology_of_node
+from netkit.topology.view import TopologyView, view_of_topology
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What the person who asks says beside the snapshot."""
+
+    platform: Platform | None = None
+    environment: Environment = field(default_factory=Environment)
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    earlier: NodeSnapshot | None = None
+    """A reading of the same node before, so that growth can be told from history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One node's surroundings, prepared once for all checks."""
+
+    wishes: Wishes
+    pci: PciIndex
+    view: TopologyView | Missing
+    """How GPUs and NICs hang together; Missing where there is no GPU or PCI could not be read."""
+
+    @property
+    def platform(self) -> Platform | None:
+        """The machine type asked for, or the one recognised by its addresses."""
+        if self.wishes.platform is not None or isinstance(self.view, Missing):
+            return self.wishes.platform
+        return self.view.platform
+
+    @property
+    def environment(self) -> Environment:
+        """The job's NCCL settings."""
+        return self.wishes.environment
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The numbers to compare with."""
+        return self.wishes.thresholds
+
+
+def context_of(snapshot: NodeSnapshot, wishes: Wishes) -> Context:
+    """Return the context of one node."""
+    return Context(wishes=wishes, pci=index_of(snapshot), view=_view(snapshot, wishes))
+
+
+def _view(snapshot: NodeSnapshot, wishes: Wishes) -> TopologyView | Missing:
+    if isinstance(snapshot.pci_devices, Missing):
+        return snapshot.pci_devices
+    topology = topology_of_node(snapshot.pci_devices, snapshot.rdma_devices, "this node")
+    if not topology.gpus:
+        return Missing(reason=Reason.ABSENT, where="pci", detail="no GPU on this node")
+    return view_of_topology(topology, hca=hca_filter(wishes.environment), platform=wishes.platform)
+
+
+def hca_filter(environment: Environment) -> HcaFilter | None:
+    """Return NCCL_IB_HCA of the job; None when it is not set or cannot be read (a rule of its own says so)."""
+    text = environment.text("NCCL_IB_HCA")
+    try:
+        return None if text is None else HcaFilter.parse(text)
+    except InputError:
+        return None
+
+
+def first_missing(values: Sequence[object]) -> Missing | None:
+    """Return the first value that could not be read, if any."""
+    return next((value for value in values if isinstance(value, Missing)), None)
