@@ -35,7 +35,7 @@ bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again
 	$(BIN)/python -m benchmarks
 
 golden: $(VENV)/.ready ## rewrite expected outputs; review the difference
-	NETKIT_REWRITE_GOLDEN=1 $(BIN)/pytest -q -m "not e2e" tests/cli tests/sources
+	NETKIT_REWRITE_GOLDEN=1 $(BIN)/pytest -q -m "not e2e" tests/cli tests/sources tests/exporters
 
 docs: $(VENV)/.ready ## regenerate the generated pages of docs/
 	$(BIN)/python -m docs.generate

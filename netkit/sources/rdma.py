@@ -7,6 +7,7 @@ drivers/infiniband/core/sysfs.c. One file that fails costs its own value and no 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from netkit.model.counter import CodedText, Counter
 from netkit.model.missing import Missing, Reason
@@ -28,6 +29,9 @@ _LIFESPAN = "lifespan"
 _FIRST = "rx_write_requests"
 _CODED = re.compile(r"([0-9]{1,9}):\s*(.*)")
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) Gb/sec\b.*")
+_ReadPort = Callable[[Tree, str], tuple[Counter, ...] | Missing]
+_ReadHardware = Callable[[Tree, str, str | Missing], tuple[Counter, ...] | Missing]
+_NOT_READ = Missing(reason=Reason.ABSENT, where="counters", detail="not asked for")
 _NO_HOST_NIC = "no host NIC is visible here: run in the host's network namespace (hostNetwork: true)"
 
 
@@ -46,7 +50,16 @@ def is_virtual(tree: Tree, name: str) -> bool:
 
 
 def read_rdma_device(tree: Tree, name: str) -> RdmaDevice:
-    """Return one device with its ports."""
+    """Return one device with its ports and all counters."""
+    return _device(tree, name, read_port_counters, read_hw_counters)
+
+
+def read_frame(tree: Tree, name: str) -> RdmaDevice:
+    """Return one device without reading a counter: those are Missing."""
+    return _device(tree, name, lambda *_: _NOT_READ, lambda *_: _NOT_READ)
+
+
+def _device(tree: Tree, name: str, port_counters: _ReadPort, hw_counters: _ReadHardware) -> RdmaDevice:
     at = f"{CLASS}/{name}"
     address = address_behind(tree, f"{at}/device")
     driver = base_name(tree, f"{at}/device/driver")
@@ -64,8 +77,8 @@ def read_rdma_device(tree: Tree, name: str) -> RdmaDevice:
         firmware=text(tree, f"{at}/fw_ver"),
         description=text(tree, f"{at}/node_desc"),
         virtual_function=is_virtual(tree, name),
-        ports=_ports(tree, at, driver),
-        hw_counters=read_hw_counters(tree, at, driver),
+        ports=_ports(tree, at, driver, port_counters, hw_counters),
+        hw_counters=hw_counters(tree, at, driver),
     )
 
 
@@ -75,15 +88,19 @@ def _identity(name: str, address: PciAddress | Missing, node_guid: str | Missing
     return "/".join(parts) or visible(name)
 
 
-def _ports(tree: Tree, at: str, driver: str | Missing) -> tuple[RdmaPort, ...] | Missing:
+def _ports(
+    tree: Tree, at: str, driver: str | Missing, port_counters: _ReadPort, hw_counters: _ReadHardware
+) -> tuple[RdmaPort, ...] | Missing:
     found = tree.list(f"{at}/ports")
     if isinstance(found, Missing):
         return found
     numbers = sorted(int(name) for name in found if re.fullmatch(r"[1-9][0-9]{0,2}", name))
-    return tuple(_port(tree, at, number, driver) for number in numbers[:_MOST_PORTS])
+    return tuple(_port(tree, at, number, driver, port_counters, hw_counters) for number in numbers[:_MOST_PORTS])
 
 
-def _port(tree: Tree, device: str, number: int, driver: str | Missing) -> RdmaPort:
+def _port(
+    tree: Tree, device: str, number: int, driver: str | Missing, port_counters: _ReadPort, hw_counters: _ReadHardware
+) -> RdmaPort:
     at = f"{device}/ports/{number}"
     lifespan = natural(tree, f"{at}/hw_counters/{_LIFESPAN}")
     return RdmaPort(
@@ -95,8 +112,8 @@ def _port(tree: Tree, device: str, number: int, driver: str | Missing) -> RdmaPo
         lid=hexadecimal(tree, f"{at}/lid"),
         gid_table=read_gid_table(tree, at),
         netdev=_netdev(tree, device, number),
-        counters=read_port_counters(tree, at),
-        hw_counters=read_hw_counters(tree, at, driver),
+        counters=port_counters(tree, at),
+        hw_counters=hw_counters(tree, at, driver),
         hw_lifespan_seconds=lifespan if isinstance(lifespan, Missing) else lifespan / 1000,
     )
 
@@ -119,11 +136,21 @@ def read_hw_counters(tree: Tree, owner: str, driver: str | Missing) -> tuple[Cou
     found = tree.list(at)
     if isinstance(found, Missing):
         return found
-    in_order = sorted((name for name in found if name != _LIFESPAN), key=lambda name: (name != _FIRST, name))
     return tuple(
         Counter(name=visible(name), raw=integer(tree, f"{at}/{name}"), form=hw_form(name, driver))
-        for name in in_order[:MOST_COUNTERS]
+        for name in in_reading_order(found)
     )
+
+
+def hw_counter_names(tree: Tree, owner: str) -> tuple[str, ...]:
+    """Return the names of a port's or device's own counters in the order to read them; none where it has none."""
+    return in_reading_order(names(tree, f"{owner}/hw_counters"))
+
+
+def in_reading_order(found: tuple[str, ...]) -> tuple[str, ...]:
+    """Put the one that refreshes the driver's cache first."""
+    in_order = sorted((name for name in found if name != _LIFESPAN), key=lambda name: (name != _FIRST, name))
+    return tuple(in_order[:MOST_COUNTERS])
 
 
 def coded(tree: Tree, path: str) -> CodedText:

@@ -115,6 +115,11 @@ class LiveTree:
             return unreadable(path, code_of(fault))
         return data if len(data) <= limit else unreadable(path, "EFBIG")
 
+    def open(self, path: str) -> int:
+        """Return a descriptor of a regular file, for whoever reads it often and closes it; raise OSError."""
+        with self._place(path) as place:
+            return _opened(place)
+
     def list(self, path: str) -> tuple[str, ...] | Missing:
         """Return the names in a folder, sorted."""
         try:
@@ -187,14 +192,18 @@ def _real(place: int) -> str:
 
 
 def _contents(place: int, limit: int, device: bool = False) -> bytes:
-    mode = os.fstat(place).st_mode
-    if not (stat.S_ISREG(mode) or (device and stat.S_ISCHR(mode))):
-        raise OSError(errno.EISDIR, "not a regular file")
-    descriptor = os.open(_by_descriptor(place), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    descriptor = _opened(place, device)
     try:
         return _drained(descriptor, limit)
     finally:
         os.close(descriptor)
+
+
+def _opened(place: int, device: bool = False) -> int:
+    mode = os.fstat(place).st_mode
+    if not (stat.S_ISREG(mode) or (device and stat.S_ISCHR(mode))):
+        raise OSError(errno.EISDIR, "not a regular file")
+    return os.open(_by_descriptor(place), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
 
 
 def _drained(descriptor: int, limit: int) -> bytes:

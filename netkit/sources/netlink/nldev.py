@@ -186,6 +186,24 @@ def parse_counters(port: Attributes, driver: str | Missing) -> Iterator[Counter]
             yield Counter(name=name, raw=raw, form=hw_form(name, driver))
 
 
+def read_device_indexes(kernel: Kernel) -> dict[str, int] | Missing:
+    """Return the number of every RDMA device by name; numbers live as long as the device."""
+    answer = kernel.ask(question(Command.GET, "rdma devices"))
+    if isinstance(answer, Missing):
+        return answer
+    return {name: index for body in answer.bodies if (found := _device(body)) for _, index, name in [found]}
+
+
+def read_port_counters(kernel: Kernel, index: int, port: int, device: str) -> tuple[tuple[str, int], ...] | Missing:
+    """Return the driver's counters of one port by name; one question, whatever their number."""
+    where = f"rdma statistics of {device}/{port}"
+    answer = kernel.ask(question(Command.STAT_GET, where, dump=False, DEV_INDEX=index, PORT_INDEX=port))
+    found = _each(answer, where, lambda each: parse_counters(each, _unsaid(where)))
+    if isinstance(found, Missing):
+        return found
+    return tuple((counter.name, counter.raw) for counter in found if isinstance(counter.raw, int))
+
+
 def _resources(device: Attributes) -> Iterator[ResourceCount]:
     listed = device.group(A.RES_SUMMARY)
     for entry in listed.groups(A.RES_SUMMARY_ENTRY) if listed else ():

@@ -1,0 +1,272 @@
+"""RDMA devices, ports and counters: who is there, in what state, and everything the driver counts.
+
+`hw_counters` come by RDMA netlink where it answers (one question a port), else from
+`/sys/class/infiniband/<device>/ports/<n>/hw_counters`, the file that refreshes mlx5's cache first, so that all others
+are answered from it. Linux Documentation/ABI/stable/sysfs-class-infiniband.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from netkit.catalogue.counter import CounterRow, hardware_rows, port_rows, tables
+from netkit.catalogue.metric_rows import rdma as rows
+from netkit.model.missing import Missing
+from netkit.model.rdma import RdmaDevice, RdmaPort
+from netkit.sources.attributes import base_name, names
+from netkit.sources.counters import UNKNOWN_FORM
+from netkit.sources.kept_files import KeptFiles
+from netkit.sources.netlink.kernel import Kernel
+from netkit.sources.netlink.nldev import read_device_indexes, read_port_counters
+from netkit.sources.rdma import CLASS, MOST_COUNTERS, hw_counter_names, is_virtual, read_frame
+from netkit.sources.roster import Roster
+from netkit_exporters.collecting import Collector, Machine, Reading, Sample, Target
+from netkit_exporters.expectation import expected_devices, named_platform
+from netkit_exporters.readout import Readout, code_of_text, conversion, label, rate_of_text, read_all, scaled, take
+
+_FRAME_EVERY = 12
+"""Readings between two looks at what seldom changes: firmware, interface, link layer."""
+_SOFTWARE_DRIVER = "rdma_rxe"
+_BORROWED_NAMES = "mlx5_core"
+"""Vendors' own builds of other drivers use these names."""
+
+
+def row_of(name: str, driver: str | Missing) -> CounterRow | None:
+    """Return what is known of a hardware counter; None for a name no driver of the catalogue has."""
+    own = hardware_rows(driver if isinstance(driver, str) else _SOFTWARE_DRIVER)
+    return own.get(name) or hardware_rows(_BORROWED_NAMES).get(name)
+
+
+class _Counters:
+    """The readouts of one device's counters, made once and kept, for some of them remember what they read before."""
+
+    def __init__(self, device: str, driver: str | Missing, unwrap: bool) -> None:
+        self._device = device
+        self._driver = driver
+        self._unwrap = unwrap
+        self._made: dict[tuple[str, str], Readout] = {}
+
+    def hardware(self, name: str, port: str, path: str) -> Readout:
+        """Return the readout of one of the driver's own counters."""
+        return self._readout(row_of(name, self._driver), name, port, path)
+
+    def of_port(self, name: str, port: str, path: str) -> Readout:
+        """Return the readout of a counter of the port's management agent."""
+        return self._readout(port_rows().get(name), name, port, path)
+
+    def _readout(self, row: CounterRow | None, name: str, port: str, path: str) -> Readout:
+        if (port, path) not in self._made:
+            self._made[port, path] = self._make(row, name, port, path)
+        return self._made[port, path]
+
+    def _make(self, row: CounterRow | None, name: str, port: str, path: str) -> Readout:
+        named = (self._device, port, label(name))
+        full = Sample(rows.SATURATED, named, 1.0)
+        if row is None:
+            return Readout(path, rows.UNKNOWN, named)
+        metric, labels = rows.COUNTERS[row.stem], (self._device, port)
+        own = isinstance(self._driver, Missing) or name in hardware_rows(self._driver) or name in port_rows()
+        form = row.form if own else UNKNOWN_FORM
+        return Readout(path, metric, labels, conversion(metric, labels, form, full, self._unwrap))
+
+
+class _Device:
+    """One RDMA device; everything of it is read here, so that one that hangs costs no other anything."""
+
+    def __init__(self, machine: Machine, name: str, expected_rate: float | None) -> None:
+        self.key = name
+        self._machine = machine
+        self._expected_rate = expected_rate
+        self._files = KeptFiles(machine.tree)
+        self._kernel: Kernel | None = None
+        self._index: int | None = None
+        self._asked: tuple[int, ...] = ()
+        self._counters: _Counters | None = None
+        self._wanted: tuple[Readout, ...] = ()
+        self._frame: tuple[Sample, ...] = ()
+        self._readings = 0
+
+    def read(self) -> Reading:
+        """Read the device once."""
+        if self._readings % _FRAME_EVERY == 0:
+            self._look_around()
+        self._readings += 1
+        samples: list[Sample] = list(self._frame)
+        faults: list[Missing] = []
+        self._ask(samples, faults)
+        read_all(self._files.read, self._wanted, samples, faults)
+        return Reading(samples=samples, faults=faults)
+
+    def close(self) -> None:
+        """Let go of files and sockets."""
+        self._files.close()
+        close = getattr(self._kernel, "close", None)
+        if close is not None:
+            close()
+
+    def _look_around(self) -> None:
+        device = read_frame(self._machine.tree, self.key)
+        self._frame = tuple(_frame(device, self._expected_rate))
+        if self._counters is None:
+            self._counters = _Counters(self.key, device.driver, self._machine.options.get("unwrap") == "1")
+            self._find_by_netlink(device)
+            self._plan(device)
+
+    def _plan(self, device: RdmaDevice) -> None:
+        assert self._counters is not None
+        self._wanted = tuple(_readouts(self._machine, device, self._counters, frozenset(self._asked)))
+
+    def _find_by_netlink(self, device: RdmaDevice) -> None:
+        if self._machine.open_kernel is None:
+            return
+        self._kernel = self._machine.open_kernel()
+        indexes = read_device_indexes(self._kernel)
+        self._index = None if isinstance(indexes, Missing) else indexes.get(self.key)
+        if self._index is not None:
+            self._asked = tuple(port.number for port in _ports(device))
+
+    def _ask(self, samples: list[Sample], faults: list[Missing]) -> None:
+        for number in self._asked:
+            assert self._kernel is not None
+            assert self._index is not None
+            assert self._counters is not None
+            found = read_port_counters(self._kernel, self._index, number, self.key)
+            if isinstance(found, Missing):
+                self._fall_back()
+                return
+            for name, value in found:
+                where = f"rdma statistic {name} of {self.key}/{number}"
+                take(self._counters.hardware(name, str(number), where), b"%d" % value, samples, faults)
+
+    def _fall_back(self) -> None:
+        """Read files from now on: some drivers' answers do not fit into one message."""
+        self._asked = ()
+        self._plan(read_frame(self._machine.tree, self.key))
+
+
+def _ports(device: RdmaDevice) -> Sequence[RdmaPort]:
+    return () if isinstance(device.ports, Missing) else device.ports
+
+
+def _readouts(machine: Machine, device: RdmaDevice, counters: _Counters, asked: frozenset[int]) -> Iterator[Readout]:
+    """Plan the files of a device in the order that costs the firmware fewest commands."""
+    at = f"{CLASS}/{device.name}"
+    yield from _hardware(machine, device.name, at, "", counters)
+    for port in _ports(device):
+        number, place = str(port.number), f"{at}/ports/{port.number}"
+        if port.number not in asked:
+            yield from _hardware(machine, device.name, place, number, counters)
+        for name in names(machine.tree, f"{place}/counters")[:MOST_COUNTERS]:
+            yield counters.of_port(name, number, f"{place}/counters/{name}")
+        labels = (device.name, number)
+        yield Readout(f"{place}/state", rows.STATE, labels, code_of_text(rows.STATE, labels))
+        yield Readout(f"{place}/phys_state", rows.PHYSICAL_STATE, labels, code_of_text(rows.PHYSICAL_STATE, labels))
+        yield Readout(f"{place}/rate", rows.RATE, labels, rate_of_text(rows.RATE, labels))
+
+
+def _hardware(machine: Machine, device: str, owner: str, port: str, counters: _Counters) -> Iterator[Readout]:
+    found = hw_counter_names(machine.tree, owner)
+    for name in found:
+        yield counters.hardware(name, port, f"{owner}/hw_counters/{name}")
+    if found and machine.tree.exists(f"{owner}/hw_counters/lifespan"):
+        labels = (device, port)
+        yield Readout(f"{owner}/hw_counters/lifespan", rows.LIFESPAN, labels, scaled(rows.LIFESPAN, labels, 1e-3))
+
+
+def _frame(device: RdmaDevice, expected_rate: float | None) -> Iterator[Sample]:
+    said = (device.board_id, device.firmware, device.hca_type, device.driver, device.address, device.node_guid)
+    yield Sample(rows.INFO, (device.name, *map(_or_nothing, said)), 1.0)
+    for port in _ports(device):
+        labels = (device.name, str(port.number))
+        about = (port.netdev, port.link_layer, device.address)
+        yield Sample(rows.PORT_INFO, (*labels, *map(_or_nothing, about)), 1.0)
+        if expected_rate is not None:
+            yield Sample(rows.EXPECTED, labels, 1.0)
+            yield Sample(rows.EXPECTED_RATE, labels, expected_rate)
+
+
+def _or_nothing(value: object) -> str:
+    return "" if isinstance(value, Missing) else label(str(value))
+
+
+class _Inventory:
+    """Which devices there are; no device is touched."""
+
+    key = "inventory"
+
+    def __init__(self, expected: int | None) -> None:
+        self._expected = expected
+        self._roster = Roster()
+        self._widths: tuple[Sample, ...] = ()
+
+    def note(self, present: Mapping[str, str | Missing]) -> None:
+        """Take the names of this refresh with their drivers."""
+        self._roster = self._roster.after(present)
+        self._widths = tuple(_widths({driver for driver in present.values() if isinstance(driver, str)}))
+
+    def read(self) -> Reading:
+        """Count what the last look saw."""
+        samples = [Sample(rows.DEVICES, (), float(len(self._roster.present))), *self._widths]
+        if self._expected is not None:
+            samples.append(Sample(rows.DEVICES_EXPECTED, (), float(self._expected)))
+        samples += [Sample(rows.ABSENT, (name,), 1.0) for name in sorted(self._roster.absent)]
+        return Reading(samples=samples)
+
+
+def _widths(drivers: set[str]) -> Iterator[Sample]:
+    for table in tables():
+        for driver in sorted(drivers.intersection(table.drivers)):
+            for row in table.hardware:
+                if row.form.bits is not None and row.form.bits < 64:
+                    yield Sample(rows.BITS, (driver, row.name), float(row.form.bits))
+
+
+class _Rdma:
+    """The devices of one machine, each with what tells it from the next one of the same name."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._platform = named_platform(machine.options)
+        self._virtual = machine.options.get("virtual_functions") == "1"
+        self._devices: dict[str, tuple[str, _Device]] = {}
+        self._inventory = _Inventory(self._platform.nics if self._platform else None)
+
+    def targets(self) -> Sequence[Target] | Missing:
+        """Return the inventory and the devices; Missing where the kernel has no InfiniBand class."""
+        tree = self._machine.tree
+        found = tree.list(CLASS)
+        if isinstance(found, Missing):
+            return found
+        wanted = tuple(name for name in found if self._virtual or not is_virtual(tree, name))
+        self._inventory.note({label(name): base_name(tree, f"{CLASS}/{name}/device/driver") for name in wanted})
+        here = {name: str(tree.link(f"{CLASS}/{name}")) for name in wanted}
+        self._forget(here)
+        self._meet(here)
+        return (self._inventory, *(device for _, device in self._devices.values()))
+
+    def _forget(self, here: Mapping[str, str]) -> None:
+        for name, (identity, device) in tuple(self._devices.items()):
+            if here.get(name) != identity:
+                device.close()
+                del self._devices[name]
+
+    def _meet(self, here: Mapping[str, str]) -> None:
+        if here.keys() <= self._devices.keys():
+            return
+        expected = expected_devices(self._machine.tree, tuple(here), self._platform)
+        for name, identity in here.items():
+            if name not in self._devices:
+                self._devices[name] = (identity, _Device(self._machine, name, expected.get(name)))
+
+    def close(self) -> None:
+        """Let go of every device."""
+        for _, device in self._devices.values():
+            device.close()
+
+
+COLLECTOR = Collector(
+    id="rdma",
+    question="What do RDMA devices and ports count, and are they all there, up and at full speed?",
+    open=_Rdma,
+    metrics=rows.ROWS,
+)
