@@ -17,7 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import check, demo, expect, explain, lab, plan, probe, read, snapshot, topo
+from netkit.cli import check, demo, expect, explain, gangs, lab, plan, probe, read, snapshot, topo
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
@@ -38,6 +38,7 @@ for group, short in (
     (probe.app, "Which rail, node, leaf or uplink of this gang is slow?"),
     (check.app, "What is wrong with this node, gang or job, and what should be done?"),
     (topo.app, "Which NIC does each GPU use, over which path, and is it right?"),
+    (gangs.app, "One gang on Kubernetes: where it sits, what it holds, why it waits."),
     (lab.app, "A small cluster on this machine, to break by hand and probe."),
 ):
     app.add_typer(group, short_help=short)
@@ -46,6 +47,7 @@ for command, short in (
     (plan.plan, "How long would a probe take, and how small a fault could it see?"),
     (expect.expect, "What all-reduce bandwidth should this gang reach? Does a log?"),
     (explain.explain, "What does a rule ask and want, and when is it wrong?"),
+    (gangs.gangs, "Which pods are admitted together, and why does a gang wait?"),
     (snapshot.snapshot, "Record what netkit reads of this node, as one file to replay."),
     (read.read, "What did this nccl-tests log measure, and is all of it there?"),
 ):

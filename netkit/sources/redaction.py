@@ -74,6 +74,10 @@ class Redactor:
         """Return a text in which the host's name may stand as well."""
         return self.text(self._host.sub(self._host_alias, shown) if self._host else shown)
 
+    def alias(self, name: str) -> str:
+        """Return what stands for the name of a host."""
+        return self._token("host", name.partition(".")[0].lower())
+
     def _replaced(self, match: re.Match[str]) -> str:
         replace: dict[str, Callable[[str], str]] = {
             "serial": self._serial,
@@ -126,7 +130,7 @@ class Redactor:
         return data[: at + 4] + self._scrambled(serial, 64).to_bytes(8, "little") + data[at + 12 :]
 
     def _host_alias(self, match: re.Match[str]) -> str:
-        return self._token("host", match[0].partition(".")[0].lower())
+        return self.alias(match[0])
 
     def _serial(self, shown: str) -> str:
         return self._token("serial", shown)

@@ -1,0 +1,1 @@
+"""Gangs of a cluster: who belongs together, where they sit, what each member holds, why they wait. Pure."""

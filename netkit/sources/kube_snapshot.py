@@ -1,0 +1,55 @@
+"""What netkit reads of a cluster: the served version of each resource found out, every listing tried on its own.
+
+A resource the cluster does not have is absent, one that may not be listed is denied; neither hides the others. Without
+pods nothing can be said, so they must be readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from netkit.catalogue.kube_resources import KubeResource
+from netkit.model.gang_snapshot import GangSnapshot, Listing
+from netkit.model.missing import Missing, Reason
+from netkit.sources.kube import Api, RefusedError
+
+_DENIED = frozenset({401, 403})
+_ABSENT = frozenset({404, 405})
+
+
+def read_snapshot(
+    api: Api, resources: Iterable[KubeResource], *, namespace: str, taken_at: float, selector: str = ""
+) -> GangSnapshot:
+    """List resources in a namespace (empty: all); a label selector chooses among pods only."""
+    versions = api.versions()
+    listings = {
+        resource.name: _listing(api, resource, versions, namespace, selector if resource.name == "pods" else "")
+        for resource in resources
+    }
+    return GangSnapshot(server=api.access.server, namespace=namespace, taken_at=taken_at, listings=listings)
+
+
+def _listing(
+    api: Api, resource: KubeResource, versions: dict[str, tuple[str, ...]], namespace: str, selector: str
+) -> Listing:
+    served = resource.versions if not resource.group else _served(resource, versions)
+    where = f"{api.access.server} {resource.name}"
+    for version in served:
+        try:
+            return tuple(api.objects(resource, version, namespace, selector))
+        except RefusedError as fault:
+            if resource.name == "pods" or fault.status not in _DENIED | _ABSENT:
+                raise
+            if fault.status in _DENIED:
+                return Missing(reason=Reason.DENIED, where=where, detail=fault.where)
+    if resource.group in versions and not served:
+        known = ", ".join(versions[resource.group])
+        return Missing(
+            reason=Reason.UNSUPPORTED, where=where, detail=f"served in {known}, known {resource.versions[0]}"
+        )
+    return Missing(reason=Reason.ABSENT, where=where)
+
+
+def _served(resource: KubeResource, versions: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    served = versions.get(resource.group, ())
+    return tuple(version for version in resource.versions if version in served)
