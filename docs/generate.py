@@ -38,16 +38,22 @@ COMMANDS = (
 )
 
 
+EXPORTER_COMMANDS = ("serve", "once", "metrics")
+"""Of another package, mounted under `netkit exporter`; asked directly, so that the page needs no installed metadata."""
+
+
 def command_line_page() -> str:
     """Return docs/cli.md: the help of every command."""
     parts = ["# Command line\n\nGenerated from the commands themselves by `make docs`.\n"]
-    parts += [f"## netkit {command}".rstrip() + f"\n\n```text\n{_help(command)}```\n" for command in COMMANDS]
+    asked = [(command, "netkit", command) for command in COMMANDS]
+    asked += [(f"exporter {command}", "netkit_exporters", command) for command in EXPORTER_COMMANDS]
+    parts += [f"## netkit {title}".rstrip() + f"\n\n```text\n{_help(*module)}```\n" for title, *module in asked]
     return "\n".join(parts)
 
 
-def _help(command: str) -> str:
+def _help(module: str, command: str) -> str:
     return subprocess.run(
-        [sys.executable, "-m", "netkit", *command.split(), "--help"],
+        [sys.executable, "-m", module, *command.split(), "--help"],
         check=True,
         capture_output=True,
         text=True,

@@ -1,0 +1,43 @@
+"""Which collectors there are: every file in `collectors/` gives one, named as the file."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from difflib import get_close_matches
+from importlib import import_module
+
+from netkit.errors import InputError
+from netkit.model.text import visible
+from netkit_exporters import collectors as folder
+from netkit_exporters.collecting import Collector
+
+
+def collectors() -> tuple[Collector, ...]:
+    """Return every collector, in the order of their names."""
+    names = sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_"))
+    return tuple(collector_named(name) for name in names)
+
+
+def collector_named(name: str) -> Collector:
+    """Return the collector of one file; TypeError when the file does not hold the collector it is named for."""
+    found = getattr(import_module(f"{folder.__name__}.{name}"), "COLLECTOR", None)
+    if not isinstance(found, Collector) or found.id != name:
+        raise TypeError(f"collectors/{name}.py holds no COLLECTOR with id {name!r}")
+    return found
+
+
+def chosen(asked: Iterable[str] | None) -> tuple[Collector, ...]:
+    """Return the collectors of these names, or those that run by default; InputError for a name there is not."""
+    known = {collector.id: collector for collector in collectors()}
+    if asked is None:
+        return tuple(collector for collector in known.values() if collector.default)
+    names = list(dict.fromkeys(name.strip() for name in asked if name.strip()))
+    if not names:
+        raise InputError("--collectors without a name", ", ".join(known))
+    for name in names:
+        if name not in known:
+            nearest = get_close_matches(name, known, n=1)
+            given = f"collector {visible(name, 100)!r}"
+            raise InputError(given, ", ".join(known) or "none yet", nearest[0] if nearest else None)
+    return tuple(known[name] for name in names)

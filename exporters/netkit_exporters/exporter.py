@@ -1,0 +1,123 @@
+"""The exporter as a process: what is started in which order, what signals do, and an end that nothing can delay.
+
+Sockets are bound before anything else starts, so that a port in use costs one line and leaves nothing half started.
+SIGTERM and SIGINT end it, SIGHUP reads the web configuration again, SIGUSR1 tells the log how everything stands. As
+process 1 of a container it also reaps children that are nobody's. The end is `os._exit`: a thread or child that hangs
+in a driver cannot be waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from netkit import __version__
+from netkit.catalogue.metric_rows import exporter as rows
+from netkit.errors import ExitStatus
+from netkit_exporters import landlock
+from netkit_exporters.answers import Answers
+from netkit_exporters.collecting import Sample
+from netkit_exporters.discovery import chosen
+from netkit_exporters.door import OpenDoor
+from netkit_exporters.journal import Journal
+from netkit_exporters.listening import listeners
+from netkit_exporters.machine import machine_of
+from netkit_exporters.options import Options
+from netkit_exporters.orphans import Orphans
+from netkit_exporters.refresher import Refresher
+from netkit_exporters.server import Server, Usage
+from netkit_exporters.state_dump import state_lines
+
+MOST_DESCRIPTORS = 65536
+_REAP_SECONDS = 1.0
+_SHED = ("evicted", "header", "write", "handshake", "busy", "rate", "descriptors")
+
+
+@dataclass(slots=True, kw_only=True)
+class Exporter:
+    """All parts of a running exporter."""
+
+    refresher: Refresher
+    usage: Usage
+    door: OpenDoor
+    journal: Journal
+    landlock_abi: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def samples(self) -> Iterator[Sample]:
+        """Give the series of the web server and of the build."""
+        yield Sample(rows.BUILD_INFO, (__version__, platform.python_version(), str(self.landlock_abi)), 1.0)
+        yield Sample(rows.LOG_LINES_DROPPED, (), self.journal.dropped)
+        yield Sample(rows.HTTP_CONNECTIONS, (), self.usage.connections)
+        for code in dict.fromkeys((200, *self.usage.codes)):
+            yield Sample(rows.HTTP_REQUESTS, (str(code),), self.usage.codes[code])
+        for reason in dict.fromkeys((*_SHED, *self.usage.shed)):
+            yield Sample(rows.HTTP_SHED, (reason,), self.usage.shed[reason])
+        yield from self.door.samples()
+
+    def dump(self) -> None:
+        """Tell the log how everything stands."""
+        for line in state_lines(self.refresher, self.usage):
+            self.journal.tell(line)
+
+    async def serve(self, sockets: Sequence[socket.socket]) -> None:
+        """Serve until a signal ends it."""
+        loop = asyncio.get_running_loop()
+        server = Server(sockets, self.door, Answers(refresher=self.refresher).to, self.usage)
+        acts: dict[signal.Signals, Callable[[], None]] = {
+            signal.SIGTERM: self.ended.set,
+            signal.SIGINT: self.ended.set,
+            signal.SIGHUP: self.door.reload,
+            signal.SIGUSR1: self.dump,
+        }
+        for number, act in acts.items():
+            loop.add_signal_handler(number, act)
+        self.refresher.start()
+        server.start()
+        if os.getpid() == 1:
+            _keep_reaping(loop, Orphans(clock=loop.time))
+        await self.ended.wait()
+        server.stop()
+
+
+def serve(options: Options) -> NoReturn:
+    """Run the exporter; InputError before anything is started, the end of the process in the end."""
+    collectors = chosen(options.collectors)
+    machine = machine_of(options)
+    sockets = listeners(options.listen)
+    raise_descriptor_limit()
+    journal = Journal()
+    refresher = Refresher(
+        collectors=collectors, machine=machine, interval_seconds=options.refresh_seconds, say=journal.say
+    )
+    exporter = Exporter(refresher=refresher, usage=Usage(), door=OpenDoor(), journal=journal)
+    exporter.landlock_abi = landlock.forbid_writing() if options.landlock else 0
+    refresher.extra = exporter.samples
+    journal.tell(f"netkit {__version__} serves {', '.join(map(str, options.listen))}")
+    asyncio.run(exporter.serve(sockets))
+    refresher.stop()
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(int(ExitStatus.OK))
+
+
+def _keep_reaping(loop: asyncio.AbstractEventLoop, orphans: Orphans) -> None:
+    orphans.reap()
+    loop.call_later(_REAP_SECONDS, _keep_reaping, loop, orphans)
+
+
+def raise_descriptor_limit() -> None:
+    """Take what the hard limit allows: collectors keep a descriptor for each counter."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
