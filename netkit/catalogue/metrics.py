@@ -32,3 +32,32 @@ class Metric:
     """`bytes`, `seconds`, `celsius`, `ratio`…; empty where a count has none."""
     privilege: str = ""
     """What a process needs beyond being started: a capability, a namespace, a socket; empty for nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """What the rows of one area share; labels of a row come after those of the area."""
+
+    collector: str
+    prefix: str
+    labels: tuple[str, ...] = ()
+    privilege: str = ""
+
+    def gauge(self, name: str, text: str, *labels: str, unit: str = "") -> Metric:
+        """Return a row for what goes up and down."""
+        return self._row(Kind.GAUGE, name, text, labels, unit)
+
+    def counter(self, name: str, text: str, *labels: str, unit: str = "") -> Metric:
+        """Return a row for what only grows; `name` ends in `_total`."""
+        return self._row(Kind.COUNTER, name, text, labels, unit)
+
+    def _row(self, kind: Kind, name: str, text: str, labels: tuple[str, ...], unit: str) -> Metric:
+        return Metric(
+            name=f"netkit_{self.prefix}{name}",
+            kind=kind,
+            help=text,
+            collector=self.collector,
+            labels=(*self.labels, *labels),
+            unit=unit,
+            privilege=self.privilege,
+        )
