@@ -204,6 +204,19 @@ def read_port_counters(kernel: Kernel, index: int, port: int, device: str) -> tu
     return tuple((counter.name, counter.raw) for counter in found if isinstance(counter.raw, int))
 
 
+def read_queue_pairs(kernel: Kernel, index: int, device: str) -> tuple[int | None, ...] | Missing:
+    """Return the process of every queue pair of a device, None for those of the kernel."""
+    where = f"rdma queue pairs of {device}"
+    answer = kernel.ask(question(Command.RES_QP_GET, where, DEV_INDEX=index))
+    return _each(answer, where, _processes)
+
+
+def _processes(device: Attributes) -> Iterator[int | None]:
+    listed = device.group(A.RES_QP)
+    for entry in listed.groups(A.RES_QP_ENTRY) if listed else ():
+        yield entry.number(A.RES_PID)
+
+
 def _resources(device: Attributes) -> Iterator[ResourceCount]:
     listed = device.group(A.RES_SUMMARY)
     for entry in listed.groups(A.RES_SUMMARY_ENTRY) if listed else ():
