@@ -232,13 +232,10 @@ def snapshot(
     Example: netkit lab snapshot n3 -o n3.jsonl
     """
     from netkit.lab.state import load
-    from netkit.sources.recording import RecordingTree
-    from netkit.sources.recording_file import dump
-    from netkit.sources.snapshot import read_node
+    from netkit.sources.node_sources import NodeSources
+    from netkit.sources.record import record_node
 
-    recorder = RecordingTree(load(name).machine(node))
-    read_node(recorder, 0.0)
-    recording = dump(recorder.answers, taken_at=0.0, redacted=False)
+    recording = record_node(NodeSources(tree=load(name).machine(node)), 0.0).text
     if output is None:
         emit(recording)
     else:

@@ -15,6 +15,7 @@ from netkit.model.text import visible
 from netkit.model.units import show_size
 
 if TYPE_CHECKING:
+    from netkit.sources.node_sources import NodeSources
     from netkit.sources.tree import Tree
 
 _MOST_NAMES = 1000
@@ -61,23 +62,18 @@ def snapshot(
 
     Example: netkit snapshot --redact -o node.jsonl
     """
-    from netkit.sources.recording import RecordingTree
-    from netkit.sources.recording_file import dump
-    from netkit.sources.redaction import redact as without_names
-    from netkit.sources.snapshot import read_node
+    from netkit.sources.record import record_node
 
-    now = time.time()
-    recorder = RecordingTree(live_tree(sysfs, procfs, kernel_log))
-    read_node(recorder, now, virtual_functions)
-    answers = without_names(recorder.answers) if redact else recorder.answers
-    recording = dump(answers, taken_at=now, redacted=redact)
+    sources, now = node_sources(None, sysfs, procfs, kernel_log)
+    with sources:
+        recorded = record_node(sources, now, redact=redact, virtual_functions=virtual_functions)
     if output is None:
-        emit(recording)
+        emit(recorded.text)
         return
     place = _new_file(output, now) if is_folder(output) else output
-    write_atomically(place, recording)
+    write_atomically(place, recorded.text)
     names = "names replaced" if redact else "with host names and addresses; --redact replaces them"
-    talk(f"{visible(str(place))}: {len(answers)} answers, {show_size(len(recording))}, {names}")
+    talk(f"{visible(str(place))}: {recorded.answers} answers, {show_size(len(recorded.text))}, {names}")
 
 
 def live_tree(sysfs: Path | None, procfs: Path | None, kernel_log: Path | None = None) -> Tree:
@@ -96,16 +92,31 @@ def live_tree(sysfs: Path | None, procfs: Path | None, kernel_log: Path | None =
     return LiveTree(roots)
 
 
-def node_tree(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> tuple[Tree, float]:
-    """Return what to read a node from, and when it is: a recording at the time it was taken, or this machine now."""
-    if recording is None:
-        return live_tree(sysfs, procfs), time.time()
-    if sysfs is not None or procfs is not None:
-        raise InputError("--snapshot with --sysfs or --procfs", "one or the other")
-    from netkit.sources.recording_file import load
+def node_sources(
+    recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None, kernel_log: Path | None = None
+) -> tuple[NodeSources, float]:
+    """Return what to read a node from, and when it is: a recording at the time it was taken, or this machine now.
 
-    loaded = load(recording)
-    return loaded.tree, loaded.taken_at
+    Another machine's files (`--sysfs`, `--procfs`) come without a kernel and without drivers to ask.
+    """
+    from netkit.sources.node_sources import NodeSources, live_sources
+
+    if recording is not None:
+        if sysfs is not None or procfs is not None:
+            raise InputError("--snapshot with --sysfs or --procfs", "one or the other")
+        from netkit.sources.recording_file import load
+
+        loaded = load(recording)
+        return loaded.sources, loaded.taken_at
+    tree = live_tree(sysfs, procfs, kernel_log)
+    only_files = sysfs is not None or procfs is not None
+    return NodeSources(tree=tree) if only_files else live_sources(tree), time.time()
+
+
+def node_tree(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> tuple[Tree, float]:
+    """Return the files of a node, and when it is; for what needs nothing else of it."""
+    sources, now = node_sources(recording, sysfs, procfs)
+    return sources.tree, now
 
 
 def _new_file(folder: Path, now: float) -> Path:

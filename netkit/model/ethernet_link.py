@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from netkit.model.counter import Counter
 from netkit.model.missing import Missing
+from netkit.model.optics import OpticalModule
 from netkit.model.qos import Dcb
 
 
@@ -64,7 +65,7 @@ class StatisticsGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EthernetLink:
-    """Everything the driver of one interface says by netlink and by `ethtool -S`."""
+    """Everything the driver of one interface says by netlink and by `ethtool -S`, and what is in its cage."""
 
     interface: str
     index: int
@@ -76,3 +77,4 @@ class EthernetLink:
     statistics: tuple[StatisticsGroup, ...] | Missing
     driver_statistics: tuple[Counter, ...] | Missing
     bridging: Dcb | Missing
+    module: OpticalModule | Missing

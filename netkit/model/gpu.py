@@ -204,3 +204,32 @@ class NpuPort:
     module_present: bool | Missing
     module_celsius: float | Missing
     counters: tuple[Setting, ...] | Missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerators:
+    """What each vendor's way of asking gave; Missing (absent) is a node without that vendor's driver."""
+
+    nvidia: GpuInventory | Missing
+    amd: GpuInventory | Missing
+    ascend: GpuInventory | Missing
+    npu_ports: tuple[NpuPort, ...] | Missing
+    """The ports inside Ascend devices, in the order of their devices."""
+    nvidia_matrix: str | Missing
+    """What `nvidia-smi topo -m` printed, for `netkit.topology.topo_m`."""
+
+    @property
+    def inventories(self) -> tuple[GpuInventory, ...]:
+        """Those of the vendors whose devices are here."""
+        asked = (self.nvidia, self.amd, self.ascend)
+        return tuple(found for found in asked if isinstance(found, GpuInventory))
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        """Every accelerator that answered, whoever made it."""
+        return tuple(gpu for inventory in self.inventories for gpu in inventory.gpus)
+
+    @property
+    def silent(self) -> tuple[SilentGpu, ...]:
+        """Every accelerator that was known and gave no answer."""
+        return tuple(gpu for inventory in self.inventories for gpu in inventory.silent)

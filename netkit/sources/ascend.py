@@ -47,6 +47,8 @@ _PROCESS = re.compile(
 _STATISTIC = re.compile(r"([a-z][a-z0-9_]{2,60}):([0-9]{1,20})")
 _PREFIX = re.compile(r"^\[device [0-9]{1,4}\] ?")
 
+HCCN_QUESTIONS = ("link", "speed", "net_health", "fec", "tls", "stat", "link_stat", "optical")
+"""What `parse_hccn` reads, each one run of `hccn_tool -i <device> -<that> -g`."""
 _NOT_SHOWN = "npu-smi info does not show it"
 
 
@@ -127,8 +129,7 @@ def _process(found: re.Match[str]) -> GpuProcess:
 def parse_hccn(device: int, texts: Mapping[str, str]) -> NpuPort:
     """Read the answers for one device; one not asked is Missing.
 
-    `texts` maps `link`, `speed`, `net_health`, `fec`, `tls`, `stat`, `link_stat` and `optical` to what
-    `hccn_tool -i <device> -<that> -g` printed.
+    `texts` maps `HCCN_QUESTIONS` to what the tool printed.
     """
     answers = {name: _answer(text) for name, text in texts.items()}
     speed = _field(answers, "speed", r"Speed: ([0-9]{1,9}) Mb/s")

@@ -1,8 +1,9 @@
 """A machine as a list of answers: remember every question a reader asks and give the same answers again.
 
 The text form, `netkit.snapshot/1`, is JSON Lines: a header, one line per question (`op`, `path` and one answer), a
-digest of all lines before it. Answers are `text`, `base64`, `names`, `link`, `exists` or `errno`. Recordings come from
-strangers: nothing in one is ever used as a path on this machine, and every size is bounded before it is spent.
+digest of all lines before it. Answers are `text`, `base64`, `names`, `link`, `exists` or `errno`. What was asked of the
+kernel by netlink and of accelerators' drivers has lines of its own (`netlink/memory.py`, `drivers.py`). Recordings come
+from strangers: nothing in one is ever used as a path on this machine, and every size is bounded before it is spent.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ Answers = Mapping[Question, Value]
 _T = TypeVar("_T", bytes, str, bool, tuple[str, ...])
 
 NOT_RECORDED = "not in this recording"
+
+
+def is_unrecorded(answer: object) -> bool:
+    """Tell whether this is the answer of a recording that was never asked this."""
+    return isinstance(answer, Missing) and answer.detail == NOT_RECORDED
 
 
 class RecordingTree:
@@ -88,11 +94,9 @@ class RecordingTree:
         return self._replay.lines(path, keep, most)
 
     def _remember(self, op: Op, path: str, answer: Value | Missing) -> None:
-        if isinstance(answer, Missing):
-            if answer.detail == NOT_RECORDED:
-                return
-            answer = Errno(answer.detail)
-        self._answers[op, path] = answer
+        if is_unrecorded(answer):
+            return
+        self._answers[op, path] = Errno(answer.detail) if isinstance(answer, Missing) else answer
 
 
 class RecordedTree:

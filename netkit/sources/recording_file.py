@@ -1,7 +1,8 @@
 """Recordings as files: written with a digest, read with nothing taken on trust.
 
-Limits: 32 MiB, 100,000 lines of 2 MiB, 200,000 names of 255 characters, paths of 4,096, no compression. A file that
-breaks one is refused in one line that names the file, the line and the rule, before anything of it is used.
+Limits: 32 MiB, 100,000 lines of 2 MiB, 200,000 names of 255 characters or netlink messages, paths of 4,096, no
+compression. A file that breaks one is refused in one line that names the file, the line and the rule, before anything
+of it is used.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
@@ -22,6 +23,9 @@ from typing import Any, NoReturn
 from netkit import __version__
 from netkit.errors import InputError, SourceError
 from netkit.model.text import visible
+from netkit.sources.drivers import RecordedDrivers
+from netkit.sources.netlink.memory import RecordedKernel
+from netkit.sources.node_sources import NodeSources
 from netkit.sources.recording import Answers, Errno, Op, Question, RecordedTree, Value
 from netkit.sources.tree import ERRNO_NAMES, ROOTS
 
@@ -34,6 +38,8 @@ MOST_LINE_BYTES = 2 << 20
 MOST_PATH_LENGTH = 4096
 MOST_NAME_LENGTH = 255
 _OPS = frozenset(str(op) for op in Op)
+_KERNEL = "kernel"
+_ROW_OPS = (_KERNEL, "nvml", "tool")
 _CHUNK = 1 << 18
 _GZIP = b"\x1f\x8b"
 _CODES = frozenset(ERRNO_NAMES.values())
@@ -45,19 +51,32 @@ class Recording:
 
     tree: RecordedTree
     answers: Answers
+    kernel: RecordedKernel | None
+    """None where nothing was asked by netlink: only files were read, or an older netkit recorded it."""
+    drivers: RecordedDrivers | None
     taken_at: float
     redacted: bool
 
+    @property
+    def sources(self) -> NodeSources:
+        """What to read the machine from."""
+        return NodeSources(tree=self.tree, kernel=self.kernel, drivers=self.drivers)
 
-def dump(answers: Answers, *, taken_at: float, redacted: bool) -> str:
-    """Return the recording as text, ending in its digest."""
+
+Rows = Iterable[Mapping[str, Any]]
+
+
+def dump(answers: Answers, *, taken_at: float, redacted: bool, kernel: Rows = (), drivers: Rows = ()) -> str:
+    """Return the recording as text, ending in its digest; `kernel` and `drivers` as their recorders give them."""
     header = {"schema": f"{SCHEMA}/{VERSION}", "netkit": __version__, "taken_at": taken_at, "redacted": redacted}
-    lines = [_line(header), *(_line(_written(question, answer)) for question, answer in answers.items())]
+    files = (_written(question, answer) for question, answer in answers.items())
+    asked = ({"op": _KERNEL, **row} for row in kernel)
+    lines = [_line(row) for row in (header, *files, *asked, *drivers)]
     body = "".join(lines)
     return body + _line({"lines": len(lines), "sha256": hashlib.sha256(body.encode()).hexdigest()})
 
 
-def _line(row: dict[str, Any]) -> str:
+def _line(row: Mapping[str, Any]) -> str:
     return json.dumps(row, separators=(",", ":")) + "\n"
 
 
@@ -113,6 +132,8 @@ class _Reader:
         self._file = file
         self._number = 0
         self._names = 0
+        self._kernel = RecordedKernel()
+        self._drivers = RecordedDrivers()
         self._digest = hashlib.sha256()
 
     def recording(self) -> Recording:
@@ -120,11 +141,31 @@ class _Reader:
         taken_at, redacted = self._header()
         answers: dict[Question, Value] = {}
         for row in self._rows():
+            if row.get("op") in _ROW_OPS:
+                self._take_in(row)
+                continue
             question, answer = self._answer(row)
             if question in answers:
                 self._refuse(f"{question[0]} of {visible(question[1], 200)} again", "one answer to each question")
             answers[question] = answer
-        return Recording(tree=RecordedTree(answers), answers=answers, taken_at=taken_at, redacted=redacted)
+        return Recording(
+            tree=RecordedTree(answers),
+            answers=answers,
+            kernel=self._kernel if len(self._kernel) else None,
+            drivers=self._drivers if len(self._drivers) else None,
+            taken_at=taken_at,
+            redacted=redacted,
+        )
+
+    def _take_in(self, row: dict[str, Any]) -> None:
+        """Take in an answer of the kernel or of a driver; their rows know their own form."""
+        try:
+            if row["op"] == _KERNEL:
+                self._count(self._kernel.add({name: value for name, value in row.items() if name != "op"}))
+            else:
+                self._drivers.add(row)
+        except InputError as fault:
+            self._refuse(fault.given, fault.accepted)
 
     def _check_length(self) -> None:
         """Count before parsing: a crowd of lines costs no more than a look at its bytes."""
@@ -179,7 +220,7 @@ class _Reader:
     def _answer(self, row: dict[str, Any]) -> tuple[Question, Value]:
         op, path = row.pop("op", None), row.pop("path", None)
         if not isinstance(op, str) or op not in _OPS:
-            self._refuse(f"op {_shown(op)}", ", ".join(Op))
+            self._refuse(f"op {_shown(op)}", ", ".join((*Op, *_ROW_OPS)))
         if not is_path(path):
             self._refuse(f"path {_shown(path)}", f"a path below {', '.join(ROOTS)} without empty, . or .. parts")
         form, value = next(iter(row.items()), ("", None))
@@ -187,10 +228,14 @@ class _Reader:
         answer = parse(value) if parse and len(row) == 1 else None
         if answer is None:
             self._refuse(f"answer {_shown(row)} to {op}", f"one of {', '.join(_FORMS[Op(op)])}, well formed")
-        self._names += len(answer) if isinstance(answer, tuple) else 0
-        if self._names > MOST_NAMES:
-            self._refuse("more names", f"at most {MOST_NAMES} names in a recording")
+        self._count(len(answer) if isinstance(answer, tuple) else 0)
         return (Op(op), path), answer
+
+    def _count(self, names: int) -> None:
+        """Names and messages are small to store and large to hold."""
+        self._names += names
+        if self._names > MOST_NAMES:
+            self._refuse("more names", f"at most {MOST_NAMES} names and messages in a recording")
 
     def _refuse(self, given: str, accepted: str) -> NoReturn:
         raise InputError(f"recording {self._name} line {self._number}: {given}", accepted)

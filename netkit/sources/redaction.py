@@ -12,10 +12,13 @@ import hmac
 import ipaddress
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
+from netkit.sources.netlink.memory import Row
+from netkit.sources.netlink.redaction import redacted_row
 from netkit.sources.pci_config import SERIAL_NUMBER, find_extended
 from netkit.sources.recording import Answers, Errno, Question, Value
 
@@ -38,6 +41,10 @@ _FORMS = re.compile(
     r"|(?P<ipv4>(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\d))"
     rf"|(?P<ipv6>(?<![\w:.])(?:{_H}{{1,4}})?(?::{{1,2}}{_H}{{1,4}}){{2,7}}(?![\w:]))"
 )
+
+# Tools print `Serial Number          : 1653…`, and processes with the folders they were started from.
+_LABELLED_SERIAL = re.compile(r"(?im)^(.*\b(?:serial number|vendor sn|sn) *: *)(?!N/A|\[N/A\]|None)(\S+)")
+_PROGRAM = re.compile(r"(?m)^( *Name *: )/?(?:[^/\n]*/)+([^/\n]*)$")
 
 _PARAMETERS = re.compile(
     r"(?:pci|pcie_\w+|iommu|iommu\.\w+|intel_iommu|amd_iommu|mitigations|default_hugepagesz|hugepagesz?|transparent_hugepage"
@@ -77,6 +84,25 @@ class Redactor:
     def alias(self, name: str) -> str:
         """Return what stands for the name of a host."""
         return self._token("host", name.partition(".")[0].lower())
+
+    def kernel(self, rows: Iterable[Row]) -> tuple[Row, ...]:
+        """Return recorded netlink answers, redacted."""
+        return tuple(redacted_row(row, self.text) for row in rows)
+
+    def drivers(self, rows: Iterable[Row]) -> tuple[Row, ...]:
+        """Return recorded answers of accelerators' drivers, redacted."""
+        return tuple({name: self._driver_value(value) for name, value in row.items()} for row in rows)
+
+    def _driver_value(self, value: Any) -> Any:
+        """Change every text inside JSON values; where nothing is set, nothing identifies."""
+        if isinstance(value, dict):
+            return {name: self._driver_value(inner) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._driver_value(inner) for inner in value]
+        if not isinstance(value, str) or not value.strip("0-"):
+            return value
+        named = _PROGRAM.sub(r"\1\2", _LABELLED_SERIAL.sub(lambda found: found[1] + self._serial(found[2]), value))
+        return self.free_text(named)
 
     def _replaced(self, match: re.Match[str]) -> str:
         replace: dict[str, Callable[[str], str]] = {
@@ -217,10 +243,15 @@ class Redactor:
 
 
 def redact(answers: Answers, key: bytes | None = None) -> Answers:
-    """Return a recording in which nothing says which machine it was."""
+    """Return recorded files in which nothing says which machine it was."""
+    return redactor_of(answers, key).answers(answers)
+
+
+def redactor_of(answers: Answers, key: bytes | None = None) -> Redactor:
+    """Return what redacts everything that was recorded of the machine these files are of."""
     asked = next((answer for (_, path), answer in answers.items() if path == _HOST_NAME), b"")
     name = asked.decode("latin-1").strip() if isinstance(asked, bytes) else ""
-    return Redactor(name, key).answers(answers)
+    return Redactor(name, key)
 
 
 def _network(address: ipaddress.IPv4Address) -> ipaddress.IPv4Network | None:

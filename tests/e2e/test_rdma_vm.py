@@ -18,15 +18,19 @@ from typing import Any
 import pytest
 
 from netkit.model.missing import Missing
+from netkit.model.node import NodeSnapshot
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.netlink.memory import RecordedKernel
 from netkit.sources.netlink.nldev import read_rdma_links
+from netkit.sources.recording_file import load
+from netkit.sources.snapshot import read_node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 Results = dict[str, Any]
 KERNEL_PACKAGE = re.compile(r"^linux-image-6\.[0-9.]+[-+][0-9a-z+.]+-amd64$", re.MULTILINE)
 PROGRAMS = ("qemu-system-x86_64", "rdma", "ib_write_bw", "ibv_devinfo", "ethtool", "dcb", "depmod", "busybox")
+NODES = Path(__file__).parents[1] / "nodes"
 START = Path(__file__).parent / "rdma_vm" / "start.sh"
 BOOT_SECONDS = 300
 
@@ -117,7 +121,7 @@ def results() -> Iterator[Results]:
         log = beside[2].read_text() if beside[2].exists() else ""
         assert place.exists(), f"the guest wrote no results\n{booted.stderr[-2000:]}\n{log[-4000:]}"
         found: Results = json.loads(place.read_text())
-        found["recording"] = beside[1].read_text() if beside[1].exists() else ""
+        found["by command"] = beside[1].read_text() if beside[1].exists() else ""
         yield found
     finally:
         for path in beside:
@@ -260,15 +264,45 @@ def _listed(found: Any) -> Any:
     return found
 
 
-def test_a_snapshot_taken_inside_is_a_recording_of_that_machine(results: Results, tmp_path: Path) -> None:
-    """Its files say the same as netlink: both devices, their ports, the GUID."""
-    from netkit.sources.rdma import read_rdma_devices
-    from netkit.sources.recording_file import load
+def test_a_recording_taken_inside_under_load_replays_outside(results: Results, tmp_path: Path) -> None:
+    """Files, netlink and drivers: the node read from the recording is the one that was read inside, to the letter."""
+    node = replayed(tmp_path, results["recording"]["text"])
+    assert repr(node) == results["recording"]["node"]
+    assert not isinstance(node.rdma_links, Missing)
+    processes = {
+        pair.process
+        for link in node.rdma_links.links
+        for pair in _listed(link.queue_pairs)
+        if not isinstance(pair.process, Missing)
+    }
+    assert processes == set(results["processes"])
+    names = {link.interface for link in _listed(node.ethernet_links)}
+    assert {"v0", "v1"} < names
 
+
+def test_a_redacted_recording_is_the_same_machine_without_its_names(results: Results, tmp_path: Path) -> None:
+    """GUIDs and addresses change, in files and netlink alike; NETKIT_REWRITE_GOLDEN=1 keeps it as a recorded node."""
+    text = results["recording"]["redacted"]
+    node = replayed(tmp_path, text)
+    assert not isinstance(node.rdma_links, Missing)
+    assert not isinstance(node.rdma_devices, Missing)
+    assert [link.node_guid for link in node.rdma_links.links] == [device.node_guid for device in node.rdma_devices]
+    assert all(each["node_guid"] not in text for each in results["after"])
+    if os.environ.get("NETKIT_REWRITE_GOLDEN"):
+        (NODES / "soft-roce-virtual-machine.jsonl").write_text(text)
+
+
+def replayed(folder: Path, text: str) -> NodeSnapshot:
+    place = folder / "guest.jsonl"
+    place.write_text(text)
+    loaded = load(place)
+    return read_node(loaded.tree, loaded.taken_at, kernel=loaded.kernel, drivers=loaded.drivers)
+
+
+def test_a_snapshot_taken_inside_is_a_recording_of_that_machine(results: Results, tmp_path: Path) -> None:
+    """The command writes it; its files say the same as netlink: both devices, their ports, the GUID."""
     assert results["snapshot"]["status"] == 0, results["snapshot"]["err"]
-    place = tmp_path / "guest.jsonl"
-    place.write_text(results["recording"])
-    devices = read_rdma_devices(load(place).tree)
+    devices = replayed(tmp_path, results["by command"]).rdma_devices
     assert not isinstance(devices, Missing)
     ours = [(device.name, device.node_guid) for device in devices]
     assert ours == [(each["name"], each["node_guid"]) for each in results["after"]]

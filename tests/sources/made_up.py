@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from netkit.sources.memory_tree import MemoryTree
+from netkit.sources.node_sources import NodeSources
 
 PMA = (
     *("VL15_dropped", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "symbol_error"),
@@ -33,6 +34,10 @@ class Machine:
 
     def tree(self) -> MemoryTree:
         return MemoryTree(self.files, self.links)
+
+    def sources(self) -> NodeSources:
+        """Files only: what nobody made up answers for is not recorded."""
+        return NodeSources(tree=self.tree())
 
     def texts(self, at: str, values: Mapping[str, str | int]) -> None:
         """Files with one text each, or the errno a read of one gives."""

@@ -206,6 +206,58 @@ def test_a_row_of_another_form_is_refused_by_its_line(tmp_path: Path, row: objec
     assert "line 3" in refusal(write(tmp_path / "r", _GOOD, row))
 
 
+_ASKED = {"op": "kernel", "channel": "rdma", "command": 5121, "dump": True, "body": "", "where": "rdma devices"}
+_ANSWERED = _ASKED | {"answer": ["CAABAA=="], "partial": False}
+_TOLD: dict[str, object] = {"op": "tool", "words": ["npu-smi", "info"], "text": "x"}
+
+
+def test_answers_of_kernel_and_drivers_are_read(tmp_path: Path) -> None:
+    """The form the refusals below differ from by one thing; a file without such lines has neither."""
+    loaded = load(write(tmp_path / "r", _GOOD, _ANSWERED, _TOLD))
+    assert loaded.kernel is not None
+    assert loaded.drivers is not None
+    assert len(loaded.kernel) == len(loaded.drivers) == 1
+    assert loaded.drivers.tool("npu-smi", "info") == "x"
+    old = load(write(tmp_path / "old", _GOOD))
+    assert (old.kernel, old.drivers) == (None, None)
+
+
+_KERNEL_ROWS: list[dict[str, object]] = [
+    _ASKED,
+    _ANSWERED | {"missing": "absent", "detail": ""},
+    _ANSWERED | {"lines": []},
+    _ANSWERED | {"channel": "smoke"},
+    _ANSWERED | {"channel": ["rdma"]},
+    _ANSWERED | {"command": "5121"},
+    _ANSWERED | {"command": True},
+    _ANSWERED | {"dump": 1},
+    _ANSWERED | {"body": "?"},
+    _ANSWERED | {"body": 7},
+    _ANSWERED | {"where": None},
+    _ANSWERED | {"where": "x" * 5000},
+    _ANSWERED | {"answer": "CAABAA=="},
+    _ANSWERED | {"answer": [7]},
+    _ASKED | {"missing": "mislaid", "detail": ""},
+    _ASKED | {"missing": {}, "detail": ""},
+    _ASKED | {"lines": [7]},
+    {"op": "kernel"},
+    _TOLD | {"words": []},
+    {"op": "nvml", "answer": []},
+]
+
+
+@pytest.mark.parametrize("row", _KERNEL_ROWS, ids=[str(row)[60:110] for row in _KERNEL_ROWS])
+def test_an_answer_of_another_form_is_refused_by_its_line(tmp_path: Path, row: object) -> None:
+    """Netlink and driver answers are as untrusted as files."""
+    assert "line 3" in refusal(write(tmp_path / "r", _GOOD, row))
+
+
+@pytest.mark.parametrize("row", [_ANSWERED, _TOLD], ids=["kernel", "tool"])
+def test_two_answers_of_a_kernel_or_a_tool_are_refused(tmp_path: Path, row: dict[str, object]) -> None:
+    """As with files."""
+    assert "again" in refusal(write(tmp_path / "r", _GOOD, row, row))
+
+
 def test_two_answers_to_one_question_are_refused(tmp_path: Path) -> None:
     """Which one counts would depend on who reads."""
     assert "again" in refusal(write(tmp_path / "r", _GOOD, _GOOD | {"text": "2\n"}))
@@ -233,15 +285,21 @@ def crowds() -> dict[str, list[bytes]]:
     """Files that are small to store and large to hold."""
     row = b'{"op":"read","path":"sys/%06d","text":""}\n'
     names = b'{"op":"list","path":"sys/%02d","names":[' + b",".join([b'"ab"'] * 100_000) + b"]}\n"
+    messages = b",".join([b'""'] * 100_000)
+    message = (
+        b'{"op":"kernel","channel":"rdma","command":%d,"dump":true,"body":"","where":"","answer":[%s],"partial":true}\n'
+    )
     return {
         "answers": [row % number for number in range(MOST_LINES - 2)],
         "names": [names % number for number in range(12)],
+        "messages": [message % (number, messages) for number in range(12)],
+        "tools": [b'{"op":"tool","words":["%d"],"text":"x"}\n' % number for number in range(MOST_LINES - 2)],
         "objects": [b'{"op":[' + b",".join([b"{}"] * 600_000) + b"]}\n"],
     }
 
 
 @pytest.mark.fault("K03")
-@pytest.mark.parametrize("kind", ["answers", "names", "objects"])
+@pytest.mark.parametrize("kind", ["answers", "names", "messages", "tools", "objects"])
 def test_no_recording_costs_more_than_64_mebibytes(tmp_path: Path, kind: str) -> None:
     """As many answers as may be, too many names, one line of many objects: measured at the peak."""
     path = write(tmp_path / "crowd", *crowds()[kind])

@@ -8,7 +8,7 @@ a number of a strange width is an error, not whatever bytes come next.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from netkit.model.text import visible
@@ -87,16 +87,26 @@ class Attributes:
 
 def parse(data: bytes) -> Attributes:
     """Read a run of attributes; raise MalformedError when one does not fit."""
-    found: list[tuple[int, bytes]] = []
-    at = 0
+    return Attributes(tuple((kind & _TYPE_MASK, value) for kind, value in _each(data)))
+
+
+def rewrite(data: bytes, change: Callable[[int, bytes], bytes | None]) -> bytes:
+    """Return a run of attributes with every value changed, and without those that became None."""
+    changed = ((kind, change(kind & _TYPE_MASK, value)) for kind, value in _each(data))
+    return b"".join(attribute(kind, value) for kind, value in changed if value is not None)
+
+
+def _each(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield kinds with their flags."""
+    at = count = 0
     # Fewer bytes than a header can only be padding of the message around.
     while len(data) - at >= _HEADER.size:
         length, kind = _HEADER.unpack_from(data, at)
-        if length < _HEADER.size or length > len(data) - at or len(found) == _MOST:
+        if length < _HEADER.size or length > len(data) - at or count == _MOST:
             raise MalformedError(f"attribute {kind & _TYPE_MASK} of {length} bytes in {len(data) - at}")
-        found.append((kind & _TYPE_MASK, data[at + _HEADER.size : at + length]))
+        yield kind, data[at + _HEADER.size : at + length]
         at += aligned(length)
-    return Attributes(tuple(found))
+        count += 1
 
 
 def number(value: bytes) -> int:

@@ -25,8 +25,9 @@ from netkit.model.text import visible
 from netkit.sources.netlink.attributes import Attributes, MalformedError, fixed, parse, text_attribute
 from netkit.sources.netlink.kernel import Channel, Kernel, Question, refused
 
-_RTM_GETDCB = 78
+RTM_GETDCB = 78
 _HEADER = struct.Struct("=BBH")
+HEADER_BYTES = _HEADER.size
 _PRIORITIES = 8
 
 
@@ -87,7 +88,7 @@ def question(command: Command, interface: str) -> Question:
     """Ask about one interface."""
     body = _HEADER.pack(0, command, 0) + text_attribute(Attr.IFNAME, interface)
     where = f"dcb {command.name.lower()} of {visible(interface)}"
-    return Question(channel=Channel.ROUTE, command=_RTM_GETDCB, body=body, where=where)
+    return Question(channel=Channel.ROUTE, command=RTM_GETDCB, body=body, where=where)
 
 
 def read_dcb(kernel: Kernel, interface: str) -> Dcb | Missing:

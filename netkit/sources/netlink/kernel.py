@@ -22,6 +22,7 @@ from typing import Self
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.netlink.attributes import MalformedError
+from netkit.sources.netlink.ethtool_ioctl import Ioctl, UnsettledError, ethtool_ioctl, statistics_lines
 from netkit.sources.netlink.generic import family_of, family_question_body, generic_body
 from netkit.sources.netlink.messages import Flag, Kind, Message, encode, refusal, split
 from netkit.sources.tree import code_of, unreadable
@@ -45,6 +46,8 @@ class Channel(StrEnum):
     RDMA = "rdma"
     ROUTE = "route"
     ETHTOOL = "ethtool"
+    DRIVER_STATISTICS = "driver-statistics"
+    """No netlink: the one thing of a link that only an ioctl tells."""
 
 
 _PROTOCOLS = MappingProxyType({Channel.ROUTE: socket.NETLINK_ROUTE, Channel.ETHTOOL: 16, Channel.RDMA: 20})
@@ -97,6 +100,7 @@ class LiveKernel:
     receive_buffer_bytes: int = _RECEIVE_BUFFER
     open_socket: Callable[[int, int], socket.socket] | None = None
     """Given a protocol and a buffer's size; tests give sockets that answer from a script."""
+    ioctl: Ioctl = ethtool_ioctl
     troubles: Counter[str] = field(default_factory=Counter)
     _sockets: dict[Channel, socket.socket] = field(default_factory=dict)
     _families: dict[Channel, int] = field(default_factory=dict)
@@ -104,6 +108,8 @@ class LiveKernel:
 
     def ask(self, question: Question) -> Answer | Missing:
         """Return the answer, or why there is none; see `Kernel`."""
+        if question.channel is Channel.DRIVER_STATISTICS:
+            return self._driver_statistics(question)
         kept: tuple[bytes, ...] = ()
         cause = ""
         for _ in range(ATTEMPTS):
@@ -132,6 +138,17 @@ class LiveKernel:
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _driver_statistics(self, question: Question) -> Answer | Missing:
+        try:
+            lines = statistics_lines(question.body.decode("utf-8", "surrogateescape"), self.ioctl)
+        except UnsettledError:
+            detail = "the names changed while they were read"
+            return Missing(reason=Reason.STALE, where=question.where, detail=detail)
+        except OSError as fault:
+            return refused(question.where, code_of(fault))
+        nothing = Missing(reason=Reason.UNSUPPORTED, where=question.where, detail="the driver has none")
+        return Answer(bodies=tuple(line.encode() for line in lines)) if lines else nothing
 
     def _given_up(self, question: Question, cause: str, kept: tuple[bytes, ...]) -> Answer | Missing:
         if cause == "interrupted":

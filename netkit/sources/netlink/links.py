@@ -7,25 +7,26 @@ is gone, or whose name now belongs to another, is left out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from netkit.model.counter import Counter
 from netkit.model.ethernet_link import EthernetLink
 from netkit.model.missing import Missing, Reason
+from netkit.model.text import visible
 from netkit.sources.netlink import ethtool
 from netkit.sources.netlink.attributes import MalformedError, parse
 from netkit.sources.netlink.dcb import read_dcb
 from netkit.sources.netlink.driver_statistics import read_driver_statistics
 from netkit.sources.netlink.kernel import Channel, Kernel, Question, refused
+from netkit.sources.netlink.module_eeprom import read_module
 from netkit.sources.netlink.nldev import NO_HOST_NIC
 
 _RTM_GETLINK = 18
 _HEADER = struct.Struct("=BxHiII")
-_IFNAME = 3
-_PARENT_DEVICE = 56
+HEADER_BYTES = _HEADER.size
+IFNAME = 3
+PARENT_DEVICE = 56
 _ARPHRD_LOOPBACK = 772
-DriverStatistics = Callable[[str], tuple[Counter, ...] | Missing]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +67,10 @@ def _interface(body: bytes) -> Interface:
         raise MalformedError(f"a link header in {len(body)} bytes")
     _, kind, index, _, _ = _HEADER.unpack_from(body)
     attributes = parse(body[_HEADER.size :])
-    name = attributes.text(_IFNAME)
+    name = attributes.text(IFNAME)
     if not name:
         raise MalformedError(f"interface {index} without a name")
-    return Interface(name=name, index=index, loopback=kind == _ARPHRD_LOOPBACK, parent=attributes.text(_PARENT_DEVICE))
+    return Interface(name=name, index=index, loopback=kind == _ARPHRD_LOOPBACK, parent=attributes.text(PARENT_DEVICE))
 
 
 def host_nics(found: InterfaceList) -> tuple[Interface, ...] | Missing:
@@ -79,17 +80,18 @@ def host_nics(found: InterfaceList) -> tuple[Interface, ...] | Missing:
 
 
 def read_ethernet_links(
-    kernel: Kernel, interfaces: tuple[Interface, ...], driver_statistics: DriverStatistics = read_driver_statistics
+    kernel: Kernel, interfaces: Iterable[Interface], modules: bool = False
 ) -> tuple[EthernetLink, ...]:
     """Return what the drivers of these interfaces say, without those that went away or were renamed meanwhile."""
-    read = (read_ethernet_link(kernel, interface, driver_statistics) for interface in interfaces)
+    read = (read_ethernet_link(kernel, interface, modules) for interface in interfaces)
     return tuple(link for link in read if link)
 
 
-def read_ethernet_link(
-    kernel: Kernel, interface: Interface, driver_statistics: DriverStatistics = read_driver_statistics
-) -> EthernetLink | None:
-    """Return one link; None when its name does not lead to it any more, before or after the questions."""
+def read_ethernet_link(kernel: Kernel, interface: Interface, module: bool = False) -> EthernetLink | None:
+    """Return one link; None when its name does not lead to it any more, before or after the questions.
+
+    A `module` is one slow transfer for each of its pages, for those with CAP_NET_ADMIN: asked for, or Missing.
+    """
     name = interface.name
     if not _still_there(kernel, interface):
         return None
@@ -102,10 +104,15 @@ def read_ethernet_link(
         pause=ethtool.read_pause(kernel, name),
         error_correction=ethtool.read_error_correction(kernel, name),
         statistics=ethtool.read_statistics(kernel, name),
-        driver_statistics=driver_statistics(name),
+        driver_statistics=read_driver_statistics(kernel, name),
         bridging=read_dcb(kernel, name),
+        module=read_module(kernel, name) if module else _unasked(name),
     )
     return link if _still_there(kernel, interface) else None
+
+
+def _unasked(name: str) -> Missing:
+    return Missing(reason=Reason.ABSENT, where=f"module of {visible(name)}", detail="not asked")
 
 
 def _still_there(kernel: Kernel, interface: Interface) -> bool:

@@ -16,7 +16,7 @@ from netkit.sources.netlink.generic import attributes_of
 from netkit.sources.netlink.kernel import Kernel, Question, refused
 from netkit.sources.netlink.module_memory import HALF, ModuleMemory
 
-_OFFSET, _LENGTH, _PAGE, _BANK, _ADDRESS, _DATA = 2, 3, 4, 5, 6, 7
+_OFFSET, _LENGTH, _PAGE, _BANK, _ADDRESS, DATA = 2, 3, 4, 5, 6, 7
 _I2C_ADDRESS = 0x50
 
 
@@ -51,7 +51,7 @@ def _half(kernel: Kernel, interface: str, page: int, offset: int) -> bytes | Mis
     if isinstance(answer, Missing):
         return answer
     try:
-        data = parse(attributes_of(answer.bodies[0] if answer.bodies else b"")).raw(_DATA)
+        data = parse(attributes_of(answer.bodies[0] if answer.bodies else b"")).raw(DATA)
     except MalformedError as fault:
         return refused(asked.where, "EBADMSG", str(fault))
     return (

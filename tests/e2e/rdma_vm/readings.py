@@ -13,6 +13,7 @@ from typing import Any
 
 from netkit.model.missing import Missing
 from netkit.model.rdma_resources import RdmaLinks
+from netkit.sources.drivers import LiveDrivers
 from netkit.sources.netlink.dcb import read_dcb
 from netkit.sources.netlink.driver_statistics import read_driver_statistics
 from netkit.sources.netlink.kernel import LiveKernel
@@ -20,9 +21,11 @@ from netkit.sources.netlink.links import host_nics, read_ethernet_links, read_in
 from netkit.sources.netlink.memory import RecordingKernel
 from netkit.sources.netlink.module_eeprom import read_module
 from netkit.sources.netlink.nldev import read_rdma_links
+from netkit.sources.node_sources import NodeSources
+from netkit.sources.record import record_node
 from netkit.sources.tree import LiveTree
 
-LOAD_SECONDS = 12
+LOAD_SECONDS = 25
 
 
 def plain(value: object) -> Any:
@@ -72,6 +75,18 @@ def timed(read: Any) -> float:
     return time.monotonic() - begin
 
 
+def recorded(live: LiveKernel) -> dict[str, str]:
+    """The machine under load: as it is read, and both recordings of it."""
+    with LiveDrivers() as drivers:
+        sources = NodeSources(tree=TREE, kernel=live, drivers=drivers)
+        whole = record_node(sources, time.time())
+        return {
+            "node": repr(whole.node),
+            "text": whole.text,
+            "redacted": record_node(sources, time.time(), redact=True).text,
+        }
+
+
 def readings(results: dict[str, Any]) -> None:
     with LiveKernel() as live:
         before = read_rdma_links(live, TREE)
@@ -82,6 +97,7 @@ def readings(results: dict[str, Any]) -> None:
         results["processes"] = [process.pid for process in load]
         results["before"] = devices(before)
         results["during"] = devices(read_rdma_links(kernel, TREE))
+        results["recording"] = recorded(live)
         results["rdma resource qp"] = tool("rdma", "-j", "resource", "show", "qp")
         results["rdma statistic first"] = tool("rdma", "-j", "statistic", "show")
         results["load"] = [process.wait() for process in load]
@@ -98,7 +114,7 @@ def readings(results: dict[str, Any]) -> None:
         results["links"] = plain(read_ethernet_links(kernel, interfaces.interfaces))
         for name in (interface.name for interface in interfaces.interfaces if not interface.loopback):
             results[f"ethtool -S {name}"] = tool("ethtool", "-S", name)
-            results[f"statistics {name}"] = plain(read_driver_statistics(name))
+            results[f"statistics {name}"] = plain(read_driver_statistics(live, name))
             results[f"ethtool {name}"] = tool("ethtool", "--json", name)
             results[f"pause {name}"] = tool("ethtool", "--json", "-I", "--show-pause", name)
             results[f"dcb {name}"] = tool("dcb", "-j", "pfc", "show", "dev", name)

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netkit.model.missing import Missing, Reason
-from netkit.sources.netlink.driver_statistics import Ioctl, parse_names, parse_values, read_driver_statistics
+from netkit.sources.netlink.driver_statistics import read_driver_statistics
+from netkit.sources.netlink.ethtool_ioctl import Ioctl, parse_names, parse_values
+from netkit.sources.netlink.kernel import LiveKernel
 
 SET_INFO, STRINGS, STATISTICS = 0x37, 0x1B, 0x1D
 
@@ -39,7 +41,7 @@ def driver(names: Iterator[list[str]]) -> Ioctl:
 
 def test_names_and_values_belong_together() -> None:
     """In the driver's order."""
-    found = read_driver_statistics("eth0", driver(iter([["a", "b"]] * 3)))
+    found = read_driver_statistics(LiveKernel(ioctl=driver(iter([["a", "b"]] * 3))), "eth0")
     assert not isinstance(found, Missing)
     assert [(counter.name, counter.raw) for counter in found] == [("a", 0), ("b", 1)]
 
@@ -47,7 +49,9 @@ def test_names_and_values_belong_together() -> None:
 def test_names_that_appear_between_the_calls_are_read_again() -> None:
     """PFC is switched on between names and values: no value gets the name of another."""
     grown = ["a", "rx_prio3_pause", "b"]
-    found = read_driver_statistics("eth0", driver(iter([["a", "b"], ["a", "b"], grown, grown, grown, grown])))
+    found = read_driver_statistics(
+        LiveKernel(ioctl=driver(iter([["a", "b"], ["a", "b"], grown, grown, grown, grown]))), "eth0"
+    )
     assert not isinstance(found, Missing)
     assert [counter.name for counter in found] == grown
 
@@ -55,14 +59,14 @@ def test_names_that_appear_between_the_calls_are_read_again() -> None:
 def test_names_that_never_stand_still_are_stale() -> None:
     """Three tries, then no numbers rather than wrong ones."""
     changing = iter([["a"] * (1 + step % 2) for step in range(9)])
-    found = read_driver_statistics("eth0", driver(changing))
+    found = read_driver_statistics(LiveKernel(ioctl=driver(changing)), "eth0")
     assert isinstance(found, Missing)
     assert found.reason is Reason.STALE
 
 
 def test_a_driver_without_statistics_is_unsupported() -> None:
     """An empty mask means the set is not there."""
-    found = read_driver_statistics("eth0", driver(iter([[]])))
+    found = read_driver_statistics(LiveKernel(ioctl=driver(iter([[]]))), "eth0")
     assert isinstance(found, Missing)
     assert found.reason is Reason.UNSUPPORTED
 
@@ -77,7 +81,7 @@ def test_a_refused_call_is_missing(code: int, reason: Reason) -> None:
     def refuse(_interface: str, _buffer: bytes) -> bytes:
         raise OSError(code, "no")
 
-    found = read_driver_statistics("eth0", refuse)
+    found = read_driver_statistics(LiveKernel(ioctl=refuse), "eth0")
     assert isinstance(found, Missing)
     assert found.reason is reason
 
@@ -92,6 +96,6 @@ def test_a_count_larger_than_its_buffer_reads_no_further(answer: bytes) -> None:
 @pytest.mark.fault("D04")
 def test_an_interface_that_is_gone_is_absent() -> None:
     """The real ioctl."""
-    found = read_driver_statistics("nosuch0")
+    found = read_driver_statistics(LiveKernel(), "nosuch0")
     assert isinstance(found, Missing)
     assert (found.reason, found.detail) == (Reason.ABSENT, "ENODEV")

@@ -142,7 +142,7 @@ def test_names_by_netlink_and_by_ioctl_are_the_same() -> None:
     """Two ways to the same driver, for every interface of this namespace."""
     with LiveKernel() as kernel:
         strings = ethtool.read_strings(kernel, "lo", 1)
-    statistics = read_driver_statistics("lo")
+        statistics = read_driver_statistics(kernel, "lo")
     if isinstance(strings, Missing):
         pytest.skip(f"this kernel: {strings}")
     names = () if isinstance(statistics, Missing) else tuple(counter.name for counter in statistics)
