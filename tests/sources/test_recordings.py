@@ -24,7 +24,7 @@ from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.recording import NOT_RECORDED, Op, RecordedTree, RecordingTree
 from netkit.sources.recording_file import MOST_LINES, dump, load
 from netkit.sources.snapshot import read_node
-from netkit.sources.tree import LiveTree
+from netkit.sources.tree import LiveTree, Tree
 from tests.sources.made_up import MACHINES
 
 _HEADER = {"schema": "netkit.snapshot/1", "netkit": "0", "taken_at": 1.0, "redacted": False}
@@ -380,4 +380,4 @@ def test_any_file_is_refused_in_one_line(tmp_path_factory: pytest.TempPathFactor
 
 def test_every_question_has_a_form() -> None:
     """A question added to `Tree` is recorded as well."""
-    assert {str(op) for op in Op} == {name for name in vars(LiveTree) if not name.startswith("_")}
+    assert {str(op) for op in Op} == {name for name in vars(Tree) if not name.startswith("_")}
