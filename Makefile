@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test e2e bench golden docs wheel clean
+.PHONY: help setup demo check test kube-tools e2e bench golden docs wheel clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## create the environment in .venv (other commands do it when needed)
 
@@ -28,7 +28,10 @@ check: $(VENV)/.ready ## style, types, import floors, then the fast tests
 test: $(VENV)/.ready ## the fast tests
 	$(BIN)/pytest -m "not e2e" -n auto -rs
 
-e2e: $(VENV)/.ready ## the tests on real parts: kernel links, sshd, a browser
+kube-tools: $(VENV)/.ready ## build the control plane of the real tests, once (minutes; needs Go)
+	$(BIN)/python -m tests.e2e.kube.go_tools
+
+e2e: $(VENV)/.ready kube-tools ## the tests on real parts: kernel links, sshd, a browser
 	$(BIN)/pytest -m e2e -rs --timeout 600
 
 bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again

@@ -28,6 +28,8 @@ COMMANDS = (
     "gangs",
     "gang",
     "gang show",
+    "deploy",
+    "deploy rbac",
     "lab",
     "lab up",
     "lab down",

@@ -1,7 +1,8 @@
 """Mount the command groups, and turn every fault into one line and an exit status.
 
-Other packages add sub-commands through the `netkit.commands` entry-point group, so netkit never names the
-packages above it. Command modules import what is heavy inside their functions: `netkit --help` stays light.
+Other packages add command groups through the entry-point group `netkit.commands`, and what they deploy through
+`netkit.deploy`, so netkit never names the packages above it. Command modules import what is heavy inside their
+functions: `netkit --help` stays light.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import check, demo, expect, explain, gangs, lab, plan, probe, read, snapshot, topo
+from netkit.cli import check, demo, deploy, expect, explain, gangs, lab, plan, probe, read, snapshot, topo
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
@@ -39,6 +40,7 @@ for group, short in (
     (check.app, "What is wrong with this node, gang or job, and what should be done?"),
     (topo.app, "Which NIC does each GPU use, over which path, and is it right?"),
     (gangs.app, "One gang on Kubernetes: where it sits, what it holds, why it waits."),
+    (deploy.app, "What does netkit need in a cluster? Manifests to review and apply."),
     (lab.app, "A small cluster on this machine, to break by hand and probe."),
 ):
     app.add_typer(group, short_help=short)
@@ -90,8 +92,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        for plugin in entry_points(group="netkit.commands"):
-            app.add_typer(plugin.load(), name=plugin.name)
+        _mount_plugins()
         return int(app(standalone_mode=False, prog_name="netkit") or ExitStatus.OK)
     except NetkitError as fault:
         return _say(str(fault), fault.exit_status)
@@ -109,6 +110,14 @@ def _run() -> int:
             "please report it with the output of the same command under --debug",
             ExitStatus.BUG,
         )
+
+
+def _mount_plugins() -> None:
+    found = entry_points()
+    for plugin in found.select(group="netkit.commands"):
+        app.add_typer(plugin.load(), name=plugin.name)
+    for plugin in found.select(group="netkit.deploy"):
+        deploy.app.command(plugin.name)(plugin.load())
 
 
 def _misused(fault: Exception) -> int:

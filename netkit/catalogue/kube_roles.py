@@ -1,0 +1,50 @@
+"""What netkit may ask of a Kubernetes API server, as rules of its role-based access control.
+
+A role holds exactly what the commands it is for ask: https://kubernetes.io/docs/reference/access-authn-authz/rbac/.
+Discovery of API groups is no part of it: Kubernetes grants that to every authenticated user (system:discovery).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from netkit.catalogue.kube_resources import RESOURCES, KubeResource, Use
+
+VIEWER = "netkit-viewer"
+# What the gang commands read, by use; a resource of another use is in no role.
+PURPOSE = {
+    Use.GANGS: "who belongs to which gang, and why it waits",
+    Use.DEVICES: "which GPU and NIC a pod was given",
+    Use.FABRIC: "which leaf a node is under",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Verbs on resources of one API group, and what they are for."""
+
+    group: str
+    """Empty for the core API."""
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    purpose: str
+
+
+def viewer_rules(*, namespaced: bool) -> tuple[Rule, ...]:
+    """Return what `netkit gangs` and `netkit gang` ask for: of namespaced resources, or of the cluster's own."""
+    return tuple(
+        Rule(group=group, resources=plurals, verbs=("list",), purpose=purpose)
+        for use, purpose in PURPOSE.items()
+        for group, plurals in _by_group(row for row in RESOURCES if row.use is use and row.namespaced is namespaced)
+    )
+
+
+def _by_group(rows: Iterable[KubeResource]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for group, members in groupby(sorted(rows, key=_place), key=lambda row: row.group):
+        yield group, tuple(row.plural for row in members)
+
+
+def _place(row: KubeResource) -> tuple[str, str]:
+    return row.group, row.plural

@@ -1,0 +1,120 @@
+"""`netkit deploy`: what netkit needs in a cluster, as manifests to review and apply. Nothing here touches a cluster.
+
+Packages above netkit add what they deploy through the `netkit.deploy` entry-point group.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkit.cli.output import emit, talk
+from netkit.errors import InputError
+from netkit.model.text import visible
+
+if TYPE_CHECKING:
+    from netkit.report.kube_manifests import Subject
+
+app = typer.Typer(
+    name="deploy",
+    help="Print manifests of what netkit needs in a cluster, to review and to apply.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+# RFC 1123 label, as namespaces and service accounts are named.
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+
+
+@app.callback()
+def _group() -> None:
+    """A group, also while it has one command."""
+
+
+@app.command("rbac", short_help="What may a person see who runs the gang commands?")
+def rbac(
+    namespaces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-n", "--namespace", help="Grant in this namespace only; may be repeated.", metavar="NS", show_default=False
+        ),
+    ] = None,
+    users: Annotated[
+        list[str] | None,
+        typer.Option("--user", help="Bind this user; may be repeated.", metavar="NAME", show_default=False),
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Bind this group; may be repeated.", metavar="NAME", show_default=False),
+    ] = None,
+    service_accounts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--service-account", help="Bind this account; may be repeated.", metavar="NS/NAME", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """What may a person see who runs the gang commands? A role that lists exactly what they read, and no secrets.
+
+    Example: netkit deploy rbac -n training --user alice | kubectl apply -f -
+    """
+    from netkit.report.kube_manifests import documents
+
+    subjects = _subjects(users or [], groups or [], service_accounts or [])
+    scopes = [_label("--namespace", name) for name in namespaces or []]
+    emit(documents(*_manifests(dict.fromkeys(scopes), subjects)))
+    if not subjects:
+        talk("roles only: --user, --group or --service-account add their bindings")
+
+
+def _manifests(namespaces: dict[str, None], subjects: list[Subject]) -> list[str]:
+    """Return one role for the cluster; given namespaces, a role in each and one for what has no namespace."""
+    from netkit.catalogue.kube_roles import VIEWER, viewer_rules
+    from netkit.report.kube_manifests import binding, role
+
+    inside, outside = viewer_rules(namespaced=True), viewer_rules(namespaced=False)
+    made = [role(VIEWER, outside if namespaces else [*inside, *outside])]
+    made += [role(VIEWER, inside, name) for name in namespaces]
+    if subjects:
+        made += [binding(VIEWER, subjects, name) for name in ("", *namespaces)]
+    return made
+
+
+def _subjects(users: list[str], groups: list[str], service_accounts: list[str]) -> list[Subject]:
+    from netkit.report.kube_manifests import Subject, SubjectKind
+
+    return [
+        *(Subject(kind=SubjectKind.USER, name=_name("--user", name)) for name in users),
+        *(Subject(kind=SubjectKind.GROUP, name=_name("--group", name)) for name in groups),
+        *map(_service_account, service_accounts),
+    ]
+
+
+def _service_account(given: str) -> Subject:
+    from netkit.report.kube_manifests import Subject, SubjectKind
+
+    namespace, slash, name = given.partition("/")
+    if not slash:
+        raise InputError(f"--service-account {visible(given)}", "NAMESPACE/NAME")
+    return Subject(
+        kind=SubjectKind.SERVICE_ACCOUNT,
+        name=_label("--service-account", name),
+        namespace=_label("--service-account", namespace),
+    )
+
+
+def _label(option: str, given: str) -> str:
+    if not _LABEL.fullmatch(given):
+        raise InputError(
+            f"{option} {visible(given) or repr(given)}",
+            "lower-case letters, digits and '-', at most 63, as in training",
+        )
+    return given
+
+
+def _name(option: str, given: str) -> str:
+    if not given or not given.isprintable():
+        raise InputError(f"{option} {visible(given) or repr(given)}", "a name in printable characters")
+    return given

@@ -1,0 +1,48 @@
+"""One control plane for all tests of this folder; it skips them with one line where it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.e2e.kube import controllers, custom_resources
+from tests.e2e.kube.control_plane import ControlPlane, control_plane
+from tests.e2e.kube.go_tools import UnavailableError
+from tests.e2e.kube.nodes import add_nodes
+
+USERS = ("viewer", "stranger")
+
+
+@pytest.fixture(scope="session")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A real control plane with every custom resource, and GPU nodes that kwok keeps ready."""
+    try:
+        with control_plane(tmp_path_factory.mktemp("plane"), USERS, custom_resources.install) as running:
+            add_nodes(running.admin)
+            yield running
+    except UnavailableError as why:
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def volcano(plane: ControlPlane) -> ControlPlane:
+    return _with(plane, controllers.start_volcano)
+
+
+@pytest.fixture(scope="session")
+def jobset(plane: ControlPlane) -> ControlPlane:
+    return _with(plane, controllers.start_jobset)
+
+
+@pytest.fixture(scope="session")
+def kueue(plane: ControlPlane) -> ControlPlane:
+    return _with(plane, controllers.start_kueue)
+
+
+def _with(plane: ControlPlane, start: Callable[[ControlPlane], None]) -> ControlPlane:
+    try:
+        start(plane)
+    except UnavailableError as why:
+        pytest.skip(str(why))
+    return plane
