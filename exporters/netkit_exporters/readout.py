@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from netkit.catalogue.metrics import Metric
 from netkit.model.counter import CodedText, Counter, CounterForm, Overflow
+from netkit.model.counter_delta import Change, Delta, delta
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.attributes import malformed, parse_integer, parse_text
-from netkit.sources.counters import Change, Delta, delta
 from netkit.sources.rdma import parse_coded, parse_rate
 from netkit_exporters.collecting import Sample
 

@@ -12,7 +12,7 @@ import typer
 
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.probing import FailOn, require
-from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_tree
+from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_sources
 from netkit.cli.topo import show
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
@@ -172,7 +172,8 @@ def _nodes(
 def _node(path: Path | None, sysfs: Path | None, procfs: Path | None) -> NodeSnapshot:
     from netkit.sources.snapshot import read_node
 
-    return read_node(*node_tree(path, sysfs, procfs))
+    sources, now = node_sources(path, sysfs, procfs)
+    return read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers)
 
 
 def _of_lspci(path: Path) -> NodeSnapshot:

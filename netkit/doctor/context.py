@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from netkit.catalogue.platforms import Platform
+from netkit.doctor.nic_ports import NicPort, all_ports, training_ports
 from netkit.doctor.pci_index import PciIndex, index_of
 from netkit.doctor.thresholds import Thresholds
 from netkit.errors import InputError
+from netkit.model.check import NODE, Result, Rule
 from netkit.model.environment import Environment
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
@@ -36,6 +37,10 @@ class Context:
     pci: PciIndex
     view: TopologyView | Missing
     """How GPUs and NICs hang together; Missing where there is no GPU or PCI could not be read."""
+    all_ports: tuple[NicPort, ...]
+    """Every RDMA port of the node."""
+    ports: tuple[NicPort, ...]
+    """Those that carry, or should carry, training traffic."""
 
     @property
     def platform(self) -> Platform | None:
@@ -57,7 +62,14 @@ class Context:
 
 def context_of(snapshot: NodeSnapshot, wishes: Wishes) -> Context:
     """Return the context of one node."""
-    return Context(wishes=wishes, pci=index_of(snapshot), view=_view(snapshot, wishes))
+    ports = all_ports(snapshot)
+    return Context(
+        wishes=wishes,
+        pci=index_of(snapshot),
+        view=_view(snapshot, wishes),
+        all_ports=ports,
+        ports=training_ports(ports, hca_filter(wishes.environment), wishes.thresholds),
+    )
 
 
 def _view(snapshot: NodeSnapshot, wishes: Wishes) -> TopologyView | Missing:
@@ -69,6 +81,13 @@ def _view(snapshot: NodeSnapshot, wishes: Wishes) -> TopologyView | Missing:
     return view_of_topology(topology, hca=hca_filter(wishes.environment), platform=wishes.platform)
 
 
+def no_ports(rule: Rule, snapshot: NodeSnapshot) -> Result:
+    """Answer for a node without RDMA ports: nothing there, or nothing readable."""
+    if isinstance(snapshot.rdma_devices, Missing):
+        return rule.incomplete(NODE, snapshot.rdma_devices)
+    return rule.not_applicable("no RDMA port carries training traffic")
+
+
 def hca_filter(environment: Environment) -> HcaFilter | None:
     """Return NCCL_IB_HCA of the job; None when it is not set or cannot be read (a rule of its own says so)."""
     text = environment.text("NCCL_IB_HCA")
@@ -76,8 +95,3 @@ def hca_filter(environment: Environment) -> HcaFilter | None:
         return None if text is None else HcaFilter.parse(text)
     except InputError:
         return None
-
-
-def first_missing(values: Sequence[object]) -> Missing | None:
-    """Return the first value that could not be read, if any."""
-    return next((value for value in values if isinstance(value, Missing)), None)

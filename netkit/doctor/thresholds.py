@@ -12,8 +12,8 @@ class Thresholds:
     smallest_read_request_bytes: int = 512
     """Below it a NIC cannot keep a Gen4 x16 link busy; the driver's default is 512."""
     roce_mtu_bytes: int = 4096
-    roce_headers_bytes: int = 104
-    """GRH or IP, UDP, BTH, extended headers and ICRC at most (IBTA 1.4, annex A17); an MTU of 4200 holds 4096."""
+    roce_headers_bytes: int = 96
+    """What the kernel takes off an interface's MTU (include/rdma/ib_addr.h, iboe_get_mtu): 4192 holds 4096."""
     slow_share: float = 0.5
     """A NIC below half the rate of the fastest is there for storage or administration."""
     pause_share: float = 0.01

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netkit.model.counter import Counter, CounterForm, Overflow
+from netkit.model.counter_delta import Change, Delta, delta
 from netkit.model.missing import Missing, Reason
-from netkit.sources.counters import Change, Delta, delta, hw_form, port_form
+from netkit.sources.counters import hw_form, port_form
 
 _MLX5 = hw_form("rx_write_requests", "mlx5_core")
 

@@ -1,0 +1,63 @@
+"""NCCL's "System configuration": what may stay set in scripts, because it describes the machine."""
+
+from __future__ import annotations
+
+from netkit.catalogue.nccl_variables.form import Kind, row
+
+_FLAG, _INTEGER, _TEXT, _LIST, _PATH = Kind.FLAG, Kind.INTEGER, Kind.TEXT, Kind.LIST, Kind.PATH
+_CHOICE, _PLUGIN = Kind.CHOICE, Kind.PLUGIN
+
+SYSTEM = (
+    row("SOCKET_IFNAME", _LIST, meaning="interfaces for bootstrap and sockets"),
+    row("SOCKET_FAMILY", _CHOICE, meaning="IP family of sockets", choices="AF_INET|AF_INET6"),
+    row("SOCKET_MAGIC", _TEXT, meaning="handshake value of sockets"),
+    row("SOCKET_RETRY_CNT", _INTEGER, "34", "2.24", "retries of a connection", limits="0.."),
+    row("SOCKET_RETRY_SLEEP_MSEC", _INTEGER, "100", "2.24", "wait before a retry", limits="0.."),
+    row("SOCKET_POLL_TIMEOUT_MSEC", _INTEGER, "0", "2.28", "poll instead of spinning at bootstrap", limits="0.."),
+    row("PSK", _TEXT, meaning="key that encrypts host TCP traffic"),
+    row("SOCKET_NTHREADS", _INTEGER, since="2.4.8", meaning="helper threads a connection", limits="1..16"),
+    row("NSOCKS_PERTHREAD", _INTEGER, since="2.4.8", meaning="sockets a helper thread", limits="1.."),
+    row("CROSS_NIC", _INTEGER, "2", meaning="whether a ring may change NICs between nodes", limits="0..2"),
+    row("IB_HCA", _LIST, meaning="RDMA ports to use"),
+    row("IB_RAIL_POLICY", _TEXT, "CX9", "2.30.5", "automatic rails and planes"),
+    row("IB_TIMEOUT", _INTEGER, "20@2.23 18@2.14 14", meaning="4.096 us x 2^value before a retry", limits="0..31"),
+    row("IB_RETRY_CNT", _INTEGER, "7", "2.1.15", "retries before error 12", limits="0..7"),
+    row("IB_GID_INDEX", _INTEGER, "-1", "2.1.4", "row of the GID table; -1 lets NCCL choose since 2.21", limits="-1.."),
+    row("IB_ADDR_FAMILY", _CHOICE, "AF_INET", "2.21", "family of the chosen GID", choices="AF_INET|AF_INET6"),
+    row("IB_ADDR_RANGE", _TEXT, since="2.21", meaning="network the chosen GID must lie in"),
+    row("IB_ROCE_VERSION_NUM", _INTEGER, "2", "2.21", "RoCE version of the chosen GID", limits="1..2"),
+    row("IB_PKEY", _INTEGER, "0", "2.1.4", "row of the partition key table", limits="0.."),
+    row("IB_PKEY_VALUE", _INTEGER, "-1", "2.31", "partition key by value", limits="-1.."),
+    row("IB_SL", _INTEGER, "0", "2.1.4", "InfiniBand service level", limits="0..15"),
+    row("IB_TC", _INTEGER, "0", "2.1.15", "traffic class: the whole ToS byte on RoCE", limits="-1..255"),
+    row("IB_FIFO_TC", _INTEGER, since="2.22.3", meaning="traffic class of control messages", limits="-1..255"),
+    row("IB_RETURN_ASYNC_EVENTS", _FLAG, "1", "2.23", "stop on fatal verbs events"),
+    row("IB_EVENT_BASED_LB", _FLAG, "0", "2.31", "split by the speed each port has now"),
+    row("OOB_NET_ENABLE", _FLAG, "0", "2.23", "bootstrap over the network plugin"),
+    row("OOB_NET_IFNAME", _LIST, since="2.23", meaning="interfaces of that bootstrap"),
+    row("UID_STAGGER_THRESHOLD", _INTEGER, "256", "2.23", "ranks from which bootstrap is staggered", limits="1.."),
+    row("UID_STAGGER_RATE", _INTEGER, "7000", "2.23", "messages a second while staggered", limits="1.."),
+    row("NET", _TEXT, since="2.10", meaning="network module: IB, Socket, or a plugin's name"),
+    row("NET_PLUGIN", _PLUGIN, since="2.11", meaning="network plugin"),
+    row("GIN_PLUGIN", _PLUGIN, since="2.29.3", meaning="GPU-initiated networking plugin"),
+    row("RMA_PLUGIN", _PLUGIN, since="2.30.7", meaning="one-sided operations plugin"),
+    row("TUNER_PLUGIN", _PLUGIN, meaning="tuner plugin"),
+    row("PROFILER_PLUGIN", _PLUGIN, meaning="profiler plugin"),
+    row("ENV_PLUGIN", _PLUGIN, since="2.28", meaning="environment plugin"),
+    row("IGNORE_CPU_AFFINITY", _FLAG, "0", "2.4.6", "use the GPU's CPUs whatever the launcher set"),
+    row("CONF_FILE", _PATH, since="2.23", meaning="configuration file instead of ~/.nccl.conf"),
+    row("DEBUG", _CHOICE, meaning="what to log", choices="VERSION|WARN|ATTN|INFO|ABORT|TRACE"),
+    row("DEBUG_LEVELS", _LIST, since="2.32", meaning="levels to log beside NCCL_DEBUG"),
+    row("DEBUG_FILE", _PATH, since="2.2.12", meaning="where to log"),
+    row("DEBUG_SUBSYS", _LIST, since="2.3.4", meaning="subsystems to log"),
+    row("DEBUG_TIMESTAMP_FORMAT", _TEXT, since="2.26", meaning="strftime format of log lines"),
+    row("DEBUG_TIMESTAMP_LEVELS", _LIST, since="2.26", meaning="levels with a timestamp"),
+    row("COLLNET_ENABLE", _FLAG, "0", "2.6", "in-network reduction (SHARP)"),
+    row("COLLNET_NODE_THRESHOLD", _INTEGER, "2", "2.9.9", "nodes from which it is used", limits="1.."),
+    row("CTA_POLICY", _TEXT, "DEFAULT", "2.27", "policy of thread blocks"),
+    row("NETDEVS_POLICY", _TEXT, "AUTO", "2.28", "NICs a GPU: AUTO, ALL, MAX:n"),
+    row("MULTI_RANK_GPU_ENABLE", _FLAG, "0", "2.30", "several ranks on one GPU"),
+    row("TOPO_FILE", _PATH, since="2.6", meaning="topology to load before detection"),
+    row("TOPO_DUMP_FILE", _PATH, since="2.6", meaning="where to write the detected topology"),
+    row("SET_THREAD_NAME", _FLAG, "0", "2.12", "names of helper threads"),
+)

@@ -1,0 +1,67 @@
+"""Variables NCCL reads and its guide does not mention (NCCL_PARAM and getenv in its source); they may go any day."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from netkit.catalogue.nccl_variables.form import Kind, row
+
+_INTEGERS = (
+    *("AGG_CHANNEL_SIZE", "COMM_SPLIT_SHARE_RESOURCES"),
+    *(
+        "CONNECT_ROUND_MAX_PEERS",
+        "CREATE_THREAD_CONTEXT",
+    ),
+    *("DEBUG_NOWARN",),
+    *("GDR_FLUSH_DISABLE", "GIN_ENABLE", "GIN_TYPE", "GIN_PROXY_QUEUE_SIZE"),
+    *("GRAPH_DUMP_FILE_RANK", "IB_DATA_DIRECT", "IB_DEVICE_PCI_ORDER"),
+    *("IB_MERGE_VFS", "IB_MQP_RETRY_ALL", "IB_MQP_RETRY_CNT"),
+    *("IB_MQP_RETRY_SLEEP_MSEC", "IB_PREPOST_RECEIVE_WORK_REQUESTS", "IB_RECEIVER_SIDE_MATCHING_SCHEME"),
+    *("IB_RESILIENCY_PORT_FAILOVER", "IB_RESILIENCY_PORT_RECOVERY", "IB_SUBNET_AWARE_ROUTING", "IB_USE_INLINE"),
+    *("IB_WARN_RAIL_LOCAL", "IGNORE_DISABLED_P2P", "L1_SHARED_MEMORY_CARVEOUT", "LL128_BUFFSIZE", "LL128_C2C"),
+    *(
+        "LL128_NTHREADS",
+        "LL_BUFFSIZE",
+        "MAX_P2P_NCHANNELS",
+        "MIN_P2P_NCHANNELS",
+    ),
+    *("MNNVL_RAIL_PER_HOST", "MNNVL_SCATTER_NETS_ENABLE", "NCHANNELS_PER_NET_PEER", "NET_DISABLE_INTRA"),
+    *("NET_FORCE_FLUSH", "NET_OPTIONAL_RECV_COMPLETION", "NET_OVERHEAD", "NO_CACHE", "NVLSTREE_MAX_CHUNKSIZE"),
+    *("NVLS_CHUNKSIZE", "NVLS_NCHANNELS", "NVTX_DISABLE", "P2P_NVL_CHUNKSIZE", "P2P_PCI_CHUNKSIZE"),
+    *("P2P_PER_CHANNEL_NET_BW", "P2P_READ_ENABLE", "P2P_SCHEDULE_GROUP_SIZE", "P2P_USE_CUDA_MEMCPY", "PAT_ENABLE"),
+    *("PROFILE_EVENT_MASK", "PROGRESS_APPENDOP_FREQ", "PROXY_APPEND_BATCH_SIZE", "PROXY_CPUSET", "PROXY_DUMP_SIGNAL"),
+    *(
+        "REPORT_CONNECT_PROGRESS",
+        "SHM_LOCALITY",
+        "SHM_MEMCPY_MODE",
+        "SHM_USE_CUDA_MEMCPY",
+        "SINGLE_PROC_MEM_REG_ENABLE",
+    ),
+    *("SOCKET_INLINE", "SOCKET_MIN_TASKSIZE", "SYM_CTAS", "SYM_KERNEL", "THREAD_THRESHOLDS", "TOPO_DUMP_FILE_RANK"),
+    *(
+        "WARN_ENABLE_DEBUG_INFO",
+        "WIN_STRIDE",
+        "WORK_ARGS_BYTES",
+        "WORK_FIFO_BYTES",
+    ),
+)
+_TEXTS = (
+    *("COMM_ID", "GRAPH_DUMP_FILE", "GRAPH_FILE", "HOSTID", "INSPECTOR_DUMP_DIR"),
+    *(
+        "INSPECTOR_DUMP_THREAD_INTERVAL_MICROSECONDS",
+        "INSPECTOR_DUMP_VERBOSE",
+        "INSPECTOR_ENABLE",
+    ),
+    *(
+        "INSPECTOR_PROM_DUMP",
+        "NET_MERGE_LEVEL",
+        "NET_FORCE_MERGE",
+    ),
+    *("TUNER_CONFIG_FILE", "COLLNET_PLUGIN", "PROXY_PROFILE", "VERSION"),
+)
+_ROWS = (
+    row("CHUNK_SIZE", Kind.BYTES, "0", meaning="bytes a step; from 1 MiB on NCCL corrupts data", limits="0.."),
+    *(row(name, Kind.INTEGER) for name in _INTEGERS),
+    *(row(name, Kind.TEXT) for name in _TEXTS),
+)
+UNDOCUMENTED = tuple(replace(one, documented=False) for one in _ROWS)

@@ -1,0 +1,1 @@
+"""RoCE quality of service as one chain, from a job's traffic class to the switch's queues; pure."""
