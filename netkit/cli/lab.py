@@ -232,15 +232,14 @@ def snapshot(
     Example: netkit lab snapshot n3 -o n3.jsonl
     """
     from netkit.lab.state import load
-    from netkit.sources.node_sources import NodeSources
     from netkit.sources.record import record_node
 
-    recording = record_node(NodeSources(tree=load(name).machine(node)), 0.0).text
+    recording = record_node(load(name).machine(node), 0.0).text
     if output is None:
         emit(recording)
     else:
         write_atomically(output, recording)
-        talk(f"{visible(str(output))}: the made-up device tree of {node}")
+        talk(f"{visible(str(output))}: the made-up GPU node behind {node}")
 
 
 @app.command("exec", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})

@@ -21,7 +21,7 @@ from netkit.lab.shape import DEFAULT_NAME, Shape, Transport, checked_name, neare
 from netkit.model.probe import Direction, Fabric
 
 if TYPE_CHECKING:
-    from netkit.sources.memory_tree import MemoryTree
+    from netkit.sources.node_sources import NodeSources
 
 SCHEMA = "netkit.lab/1"
 
@@ -100,14 +100,14 @@ class LabState:
         first, second = node_index(self.shape, sender), node_index(self.shape, receiver)
         return pair_pace(self.shape, self._settings, first, second, rail)
 
-    def machine(self, node: str) -> MemoryTree:
-        """Return what the node's sysfs would show if it were a GPU node: synthetic, with its misplaced NICs."""
-        from netkit.lab.virtual_node import virtual_node
+    def machine(self, node: str) -> NodeSources:
+        """Return what the node would be read from if it were a GPU node: synthetic, with its misplaced NICs."""
+        from netkit.lab.virtual_node import virtual_sources
 
         node_index(self.shape, node)
         slots = (fault.where for fault in self.faults if fault.where.place is Place.SLOT)
         misplaced = {where.rail for where in slots if where.node == node and where.rail is not None}
-        return virtual_node(node, misplaced)
+        return virtual_sources(node, misplaced)
 
     def enter(self, node: str) -> list[str]:
         """Return the words to put before a command so that it runs inside `node`; none in an emulated lab."""

@@ -6,6 +6,8 @@ import errno
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from netkit.lab.virtual_config import config_space
+from netkit.lab.virtual_node import virtual_sources
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.node_sources import NodeSources
 
@@ -151,34 +153,6 @@ class Machine:
         self.texts("proc/self", {"limits": f"{limits}\n{locked}", "cgroup": "0::/kubepods.slice"})
         self.texts("sys/fs/cgroup/kubepods.slice", {"memory.max": "max", "cpu.max": "800000 100000"})
         self.texts("sys/devices/system/node", {"online": "0-1"})
-
-
-def config_space(
-    port_type: int,
-    *,
-    payload: int = 1,
-    read_request: int = 5,
-    acs: int | None = None,
-    ats: int | None = None,
-    serial: int = 0,
-    size: int = 512,
-) -> bytes:
-    """Configuration space with a PCI Express capability at 0x40 and the extended ones asked for."""
-    data = bytearray(size)
-    data[6], data[0x34] = 0x10, 0x40
-    data[0x40:0x42] = bytes((0x10, 0))
-    data[0x42:0x44] = (port_type << 4 | 2).to_bytes(2, "little")
-    data[0x44:0x48] = (2).to_bytes(4, "little")
-    data[0x48:0x4A] = (payload << 5 | read_request << 12 | 1 << 4 | 1 << 8 | 1 << 11).to_bytes(2, "little")
-    extended = [(0x0003, serial.to_bytes(8, "little"))] if serial else []
-    extended += [(0x000D, (0x5F).to_bytes(2, "little") + acs.to_bytes(2, "little"))] if acs is not None else []
-    extended += [(0x000F, bytes(2) + ats.to_bytes(2, "little"))] if ats is not None else []
-    for index, (kind, body) in enumerate(extended):
-        at = 0x100 + 0x20 * index
-        following = at + 0x20 if index + 1 < len(extended) else 0
-        data[at : at + 4] = (kind | 1 << 16 | following << 20).to_bytes(4, "little")
-        data[at + 4 : at + 4 + len(body)] = body
-    return bytes(data)
 
 
 def roce_two_rails() -> Machine:
@@ -349,3 +323,16 @@ MACHINES: Mapping[str, Callable[[], Machine]] = MappingProxyType(
         "before-the-driver": before_the_driver,
     }
 )
+
+
+def _of(machine: Callable[[], Machine]) -> Callable[[], NodeSources]:
+    return lambda: machine().sources()
+
+
+SOURCES: Mapping[str, Callable[[], NodeSources]] = MappingProxyType(
+    {
+        **{name: _of(machine) for name, machine in MACHINES.items()},
+        "healthy-hgx": lambda: virtual_sources("healthy-hgx"),
+    }
+)
+"""Every made-up node under `tests/nodes`, with its kernel and drivers where somebody made those up too."""

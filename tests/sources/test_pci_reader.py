@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netkit.lab.virtual_config import config_space
 from netkit.model.missing import Missing, Reason
 from netkit.model.pci import PciAddress, PciDevice
 from netkit.model.pci_capabilities import PortType
@@ -13,7 +14,7 @@ from netkit.sources.pci import parse_place, parse_speed, read_pci_devices
 from netkit.sources.pci_config import parse_config, read_pci_capabilities
 from netkit.sources.pci_errors import parse_errors, read_pci_errors
 from tests.sources import made_up
-from tests.sources.made_up import Machine, config_space
+from tests.sources.made_up import Machine
 
 _NIC = PciAddress.parse("0000:1e:00.0")
 _WHERE = "sys/bus/pci/devices/0000:1e:00.0/config"

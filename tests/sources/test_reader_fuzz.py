@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from netkit.lab.virtual_config import config_space
 from netkit.model.missing import Missing
 from netkit.model.text import visible
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.recording import RecordedTree, RecordingTree
 from netkit.sources.redaction import redact
 from netkit.sources.snapshot import read_node
-from tests.sources.made_up import MACHINES, Machine, config_space
+from tests.sources.made_up import MACHINES, Machine
 
 _CODES = (errno.EIO, errno.EINVAL, errno.EACCES, errno.ENODEV, errno.ETIMEDOUT, errno.ENODATA, errno.EBADMSG)
 

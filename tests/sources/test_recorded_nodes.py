@@ -12,7 +12,7 @@ import pytest
 from netkit.sources.record import record_node
 from netkit.sources.recording_file import load
 from netkit.sources.snapshot import read_node
-from tests.sources.made_up import MACHINES
+from tests.sources.made_up import SOURCES
 
 NODES = Path(__file__).parents[1] / "nodes"
 RECORDINGS = sorted(NODES.glob("*.jsonl"))
@@ -50,13 +50,13 @@ def test_a_manifest_says_what_is_odd_about_a_node(path: Path) -> None:
     about = manifest(path.stem)
     assert set(about) == {"odd", "synthetic"}
     assert re.fullmatch(r"[A-Z].{20,}\.", str(about["odd"]))
-    assert about["synthetic"] is (path.stem in MACHINES)
+    assert about["synthetic"] is (path.stem in SOURCES)
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", SOURCES)
 def test_a_made_up_node_is_what_its_description_makes(name: str) -> None:
     """The file and the description do not drift apart; NETKIT_REWRITE_GOLDEN=1 writes the file again."""
-    made = record_node(MACHINES[name]().sources(), _TAKEN_AT)
+    made = record_node(SOURCES[name](), _TAKEN_AT)
     path = NODES / f"{name}.jsonl"
     if os.environ.get("NETKIT_REWRITE_GOLDEN"):
         path.write_text(made.text)
@@ -65,4 +65,4 @@ def test_a_made_up_node_is_what_its_description_makes(name: str) -> None:
 
 def test_no_recording_names_a_real_machine() -> None:
     """What is not made up was redacted when it was recorded."""
-    assert all(load(path).redacted for path in RECORDINGS if path.stem not in MACHINES)
+    assert all(load(path).redacted for path in RECORDINGS if path.stem not in SOURCES)

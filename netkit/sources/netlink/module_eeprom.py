@@ -16,7 +16,7 @@ from netkit.sources.netlink.generic import attributes_of
 from netkit.sources.netlink.kernel import Kernel, Question, refused
 from netkit.sources.netlink.module_memory import HALF, ModuleMemory
 
-_OFFSET, _LENGTH, _PAGE, _BANK, _ADDRESS, DATA = 2, 3, 4, 5, 6, 7
+OFFSET, _LENGTH, PAGE, _BANK, _ADDRESS, DATA = 2, 3, 4, 5, 6, 7
 _I2C_ADDRESS = 0x50
 
 
@@ -39,8 +39,8 @@ def read_module(kernel: Kernel, interface: str) -> OpticalModule | Missing:
 
 def eeprom_question(interface: str, page: int, offset: int) -> Question:
     """Ask for one half page of bank 0."""
-    numbers = (number_attribute(_OFFSET, offset), number_attribute(_LENGTH, HALF))
-    small = ((_PAGE, page), (_BANK, 0), (_ADDRESS, _I2C_ADDRESS))
+    numbers = (number_attribute(OFFSET, offset), number_attribute(_LENGTH, HALF))
+    small = ((PAGE, page), (_BANK, 0), (_ADDRESS, _I2C_ADDRESS))
     bytes_ = (number_attribute(kind, value, 1) for kind, value in small)
     return question(Command.MODULE_EEPROM, interface, *numbers, *bytes_)
 
