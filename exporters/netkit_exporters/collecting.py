@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from netkit.catalogue.metrics import Metric
 from netkit.model.missing import Missing
+from netkit.sources.drivers import Drivers
 from netkit.sources.netlink.kernel import Kernel
 from netkit.sources.tree import Tree
 
@@ -81,6 +82,8 @@ class Machine:
     tree: Tree
     open_kernel: Callable[[], Kernel] | None
     """Opens a netlink conversation for one thread; None where only files were recorded."""
+    open_drivers: Callable[[], Drivers] | None = None
+    """Opens what asks the accelerators' drivers, for one thread; None where they are another machine's."""
     roots: Mapping[str, str] = field(default_factory=dict)
     """Folders of `sys` and `proc` for readers that keep descriptors open; empty for a recording."""
     options: Mapping[str, str] = field(default_factory=dict)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from netkit.errors import InputError
 from netkit.model.text import visible
+from netkit.sources.drivers import LiveDrivers
 from netkit.sources.netlink.kernel import LiveKernel
-from netkit.sources.recording_file import load
+from netkit.sources.recording_file import Recording, load
 from netkit.sources.tree import ROOTS, LiveTree
 from netkit_exporters.collecting import Machine
 from netkit_exporters.options import Options
@@ -18,14 +19,25 @@ def machine_of(options: Options) -> Machine:
     if options.snapshot is not None:
         if options.sysfs is not None or options.procfs is not None:
             raise InputError("--snapshot with --sysfs or --procfs", "one of them: a recording holds its own files")
-        return Machine(tree=load(options.snapshot).tree, open_kernel=None, options=options.for_collectors)
+        return _recorded(load(options.snapshot), options)
     given = {"sys": options.sysfs, "proc": options.procfs}
     places = {name: _folder(name, given.get(name)) or place for name, place in ROOTS.items()}
     # Netlink answers for this machine, so it says nothing about a folder that stands for another.
     return Machine(
         tree=LiveTree(places),
         open_kernel=LiveKernel if options.sysfs is None else None,
+        open_drivers=LiveDrivers if options.sysfs is None else None,
         roots={name: str(places[name]) for name in given},
+        options=options.for_collectors,
+    )
+
+
+def _recorded(recording: Recording, options: Options) -> Machine:
+    kernel, drivers = recording.kernel, recording.drivers
+    return Machine(
+        tree=recording.tree,
+        open_kernel=None if kernel is None else lambda: kernel,
+        open_drivers=None if drivers is None else lambda: drivers,
         options=options.for_collectors,
     )
 

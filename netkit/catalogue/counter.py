@@ -155,7 +155,9 @@ def _spelled(row: CounterRow) -> Iterator[tuple[str, str]]:
     return ((row.name.replace("%d", number), number) for number in numbers)
 
 
-def families(listed: Iterable[CounterRow], area: str, collector: str, labels: tuple[str, ...]) -> dict[str, Metric]:
+def families(
+    listed: Iterable[CounterRow], area: str, collector: str, labels: tuple[str, ...], privilege: str = ""
+) -> dict[str, Metric]:
     """Return one family for each stem, by stem; the first row of a stem gives its help."""
     found: dict[str, Metric] = {}
     for row in listed:
@@ -167,6 +169,7 @@ def families(listed: Iterable[CounterRow], area: str, collector: str, labels: tu
                 collector=collector,
                 labels=(*labels, *row.labels),
                 unit=row.unit,
+                privilege=privilege,
             )
     return found
 

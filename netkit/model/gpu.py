@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from netkit.model.counter import Setting
+from netkit.model.counter import Counter, Setting
 from netkit.model.missing import Missing
 from netkit.model.pci import PciAddress
 
@@ -151,6 +151,8 @@ class Gpu:
     mig_enabled: bool | Missing
     ecc: GpuEcc
     processes: tuple[GpuProcess, ...] | Missing
+    counters: tuple[Counter, ...] = ()
+    """What the driver counts since it was loaded (NVML only): energy, NVLink and PCIe traffic, errors, throttling."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,11 @@ nvml.h: nvmlClocksEventReason*, nvmlGpuFabricState_t, nvmlProcessInfo_t. What si
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from netkit.errors import InputError
+from netkit.model.counter import Counter, CounterForm
 from netkit.model.gpu import (
     Gpu,
     GpuClocks,
@@ -42,6 +43,24 @@ _THROTTLE = (
     (0x080, Throttle.HARDWARE_POWER_BRAKE),
     (0x100, Throttle.DISPLAY_CLOCKS),
 )
+
+
+_COUNTS = MappingProxyType(
+    {
+        "energy_millijoules": CounterForm(unit="millijoules", bits=64),
+        **dict.fromkeys(("nvlink_sent_kibibytes", "nvlink_received_kibibytes"), CounterForm(unit="kibibytes", bits=64)),
+        **dict.fromkeys(
+            ("nvlink_replay_errors", "nvlink_recovery_errors", "nvlink_crc_flit_errors", "nvlink_crc_data_errors"),
+            CounterForm(unit="errors", bits=64),
+        ),
+        **dict.fromkeys(("pcie_sent_bytes", "pcie_received_bytes"), CounterForm(unit="bytes", bits=64)),
+        **{
+            f"throttle_{reason}_nanoseconds": CounterForm(unit="nanoseconds", bits=64)
+            for reason in ("power", "thermal", "sync_boost", "board_limit", "reliability")
+        },
+    }
+)
+"""What the child counts."""
 _FABRIC_STATES = MappingProxyType({1: "not-started", 2: "in-progress", 3: "completed"})
 
 
@@ -114,7 +133,16 @@ def _gpu(device: Plain) -> Gpu:
         mig_enabled=fields.flag("mig", 0),
         ecc=_ecc(fields),
         processes=_processes(fields),
+        counters=tuple(_counters(fields)),
     )
+
+
+def _counters(fields: Fields) -> Iterator[Counter]:
+    """Yield the counts the driver keeps; one it has not is left out."""
+    for name, form in _COUNTS.items():
+        raw = fields.number("values", "counts", name)
+        if not isinstance(raw, Missing):
+            yield Counter(name=name, raw=raw, form=form)
 
 
 def _clocks(fields: Fields) -> GpuClocks:

@@ -59,6 +59,26 @@ _CALLS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("ecc_uncorrected", "nvmlDeviceGetTotalEccErrors", (1, 0)),
     ("remapped_rows", "nvmlDeviceGetRemappedRows", ()),
 )
+_ALL_LINKS = 0xFFFFFFFF
+# What only grows, by field number: the name in the answer, the constant of nvml.h, the scope.
+_COUNTS: tuple[tuple[str, str, int], ...] = (
+    ("energy_millijoules", "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 0),
+    ("nvlink_sent_kibibytes", "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX", _ALL_LINKS),
+    ("nvlink_received_kibibytes", "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX", _ALL_LINKS),
+    ("nvlink_replay_errors", "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", 0),
+    ("nvlink_recovery_errors", "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", 0),
+    ("nvlink_crc_flit_errors", "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", 0),
+    ("nvlink_crc_data_errors", "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", 0),
+    ("pcie_sent_bytes", "NVML_FI_DEV_PCIE_COUNT_TX_BYTES", 0),
+    ("pcie_received_bytes", "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", 0),
+    ("throttle_power_nanoseconds", "NVML_FI_DEV_PERF_POLICY_POWER", 0),
+    ("throttle_thermal_nanoseconds", "NVML_FI_DEV_PERF_POLICY_THERMAL", 0),
+    ("throttle_sync_boost_nanoseconds", "NVML_FI_DEV_PERF_POLICY_SYNC_BOOST", 0),
+    ("throttle_board_limit_nanoseconds", "NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT", 0),
+    ("throttle_reliability_nanoseconds", "NVML_FI_DEV_PERF_POLICY_RELIABILITY", 0),
+)
+# nvmlValueType_t: which member of nvmlValue_t holds the value.
+_MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
 # Drivers before 535 know the same bit mask under this name.
 _OLDER_NAMES = {"nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons"}
 
@@ -165,10 +185,17 @@ class Driver:
         """Everything NVML gives by field number in one call."""
         nvml = self._nvml
         speeds = [(nvml.NVML_FI_DEV_NVLINK_GET_SPEED, link) for link in range(_MOST_LINKS)]
-        asked = [(nvml.NVML_FI_DEV_MEMORY_TEMP, 0), *speeds]
+        counts = [(name, getattr(nvml, constant, None), scope) for name, constant, scope in _COUNTS]
+        known = [(name, (field, scope)) for name, field, scope in counts if field is not None]
+        asked = [(nvml.NVML_FI_DEV_MEMORY_TEMP, 0), *speeds, *(field for _, field in known)]
         found: Any = self._call("nvmlDeviceGetFieldValues", handle, asked)
-        numbers = [None if value.nvmlReturn else value.value.uiVal for value in found]
-        return {"memory_celsius": numbers[0], "link_megabytes_per_second": numbers[1:]}
+        numbers = [None if value.nvmlReturn else value.value.uiVal for value in found[: _MOST_LINKS + 1]]
+        counted = zip((name for name, _ in known), found[_MOST_LINKS + 1 :], strict=True)
+        return {
+            "memory_celsius": numbers[0],
+            "link_megabytes_per_second": numbers[1:],
+            "counts": {name: _member(value) for name, value in counted if not value.nvmlReturn},
+        }
 
     def _links(self, handle: object) -> object:
         states: list[object] = []
@@ -190,6 +217,12 @@ class Driver:
             "clique": found.cliqueId,
             "cluster": bytes(found.clusterUuid).hex(),
         }
+
+
+def _member(found: Any) -> object:
+    """Return the member of the union that the driver filled."""
+    kind = found.valueType
+    return getattr(found.value, _MEMBERS[kind]) if kind < len(_MEMBERS) else None
 
 
 def _plain(value: object) -> object:

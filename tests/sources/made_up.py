@@ -10,6 +10,7 @@ from netkit.lab.virtual_config import config_space
 from netkit.lab.virtual_node import virtual_sources
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.node_sources import NodeSources
+from tests.sources.made_up_kernel import Answers, MadeUpKernel
 
 PMA = (
     *("VL15_dropped", "excessive_buffer_overrun_errors", "link_downed", "link_error_recovery", "symbol_error"),
@@ -33,13 +34,14 @@ class Machine:
     def __init__(self) -> None:
         self.files: dict[str, bytes | int] = {}
         self.links: dict[str, str] = {}
+        self.answers: Answers = {}
 
     def tree(self) -> MemoryTree:
         return MemoryTree(self.files, self.links)
 
     def sources(self) -> NodeSources:
-        """Files only: what nobody made up answers for is not recorded."""
-        return NodeSources(tree=self.tree())
+        """Files, and the kernel's answers where somebody made them up; otherwise they are not recorded."""
+        return NodeSources(tree=self.tree(), kernel=MadeUpKernel(self.answers) if self.answers else None)
 
     def texts(self, at: str, values: Mapping[str, str | int]) -> None:
         """Files with one text each, or the errno a read of one gives."""

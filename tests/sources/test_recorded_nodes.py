@@ -12,8 +12,10 @@ import pytest
 from netkit.sources.record import record_node
 from netkit.sources.recording_file import load
 from netkit.sources.snapshot import read_node
-from tests.sources.made_up import SOURCES
+from tests.sources import made_up
+from tests.sources.made_up_drivers import DRIVERS
 
+SOURCES = {**made_up.SOURCES, **DRIVERS}
 NODES = Path(__file__).parents[1] / "nodes"
 RECORDINGS = sorted(NODES.glob("*.jsonl"))
 _TAKEN_AT = 1767225600.0

@@ -130,6 +130,6 @@ TABLE = CounterTable(
         ("tx_bytes", "phy_tx_bytes", "bytes", TX, "on the wire"),
         ("rx_bytes_pri%d", "priority_rx_bytes", "bytes", RX, "of this priority"),
         ("tx_bytes_pri%d", "priority_tx_bytes", "bytes", TX, "of this priority"),
-        ("link_down_events", "link_down_events", "events", HERE, "the link went down"),
+        ("link_down_events", "phy_link_down_events", "events", HERE, "the link went down"),
     ),
 )

@@ -115,7 +115,7 @@ _PCIE = labelled(
         ("outbound_pci_stalled_wr", "pcie_outbound_stalled_percent", "percent", TX, "PCIe stalled, of the last second"),
     ),
 )
-_LINK = rows(32, ("link_down_events_phy", "link_down_events", "events", HERE, "the link went down"))
+_LINK = rows(32, ("link_down_events_phy", "phy_link_down_events", "events", HERE, "the link went down"))
 
 TABLE = CounterTable(
     id="mlx5",

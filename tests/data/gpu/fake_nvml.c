@@ -265,6 +265,7 @@ int nvmlDeviceGetFieldValues(device_t device, int count, struct value *values)
     AT("values");
     for (int i = 0; i < count; i++) {
         values[i].code = values[i].field == 164 && values[i].scope >= 18 ? INVALID : OK;
+        values[i].type = 3; // unsigned long long
         values[i].value.u = blank(values[i].field == 82 ? 39 : 26562);
     }
     return OK;
