@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -25,6 +25,9 @@ LONGEST_LABEL = 512
 
 _LABEL_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 _HELP_ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n"})
+
+
+_Key = tuple[Metric, tuple[str, ...]]
 
 
 class Format(StrEnum):
@@ -130,65 +133,92 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """One reading as text: the lines of each family, how many series they are, and what was dropped from which."""
+    """One reading as text: the line of each series beside its family, and what was dropped from which."""
 
-    lines: Mapping[Metric, bytes]
-    series: int
-    dropped: Mapping[tuple[Metric, Drop], int]
+    metrics: Sequence[Metric] = ()
+    lines: Sequence[bytes] = ()
+    dropped: Mapping[tuple[Metric, Drop], int] = field(default_factory=dict)
+
+
+NOTHING = Written()
 
 
 class Writer:
-    """Writes the readings of one target; used by one thread at a time."""
+    """Writes the readings of one target; used by one thread at a time.
+
+    A target gives the same series again and again, and most of them with the same value: as long as it does, a sample
+    that is the very object of last time costs a comparison, and one with a new value costs joining three pieces.
+    """
 
     def __init__(self, claims: Claims) -> None:
         self._claims = claims
-        self._known: dict[tuple[Metric, tuple[str, ...]], bytes] = {}
+        self._known: dict[_Key, bytes] = {}
+        self._last: Sequence[Sample] | None = None
+        self._starts: list[bytes] = []
+        self._written = NOTHING
 
-    def write(self, samples: Iterable[Sample]) -> Written:
-        """Return the samples as text. The loop is the exporter's hottest: a known series costs one look-up."""
-        known = self._known
-        current: dict[tuple[Metric, tuple[str, ...]], bytes] = {}
-        parts: dict[Metric, list[bytes]] = defaultdict(list)
-        dropped: Counter[tuple[Metric, Drop]] = Counter()
-        for metric, labels, value in samples:
-            key = (metric, labels)
-            line = known.get(key)
-            if line is None or key in current:
-                line = self._claimed(key, current, dropped)
-                if line is None:
-                    continue
-            current[key] = line
-            text = value if type(value) is bytes else written(metric, value)
-            if text is None:
-                dropped[metric, Drop.VALUE] += 1
-                continue
-            parts[metric] += (line, text, b"\n")
-        self._forget_all_but(current)
-        count = sum(map(len, parts.values())) // 3
-        return Written(lines={metric: b"".join(some) for metric, some in parts.items()}, series=count, dropped=dropped)
+    def write(self, samples: Sequence[Sample]) -> Written:
+        """Return the samples as text."""
+        return self._updated(samples) or self._rewritten(samples)
 
     def close(self) -> None:
         """Give every series back."""
         self._forget_all_but({})
 
-    def _claimed(
-        self,
-        key: tuple[Metric, tuple[str, ...]],
-        current: Mapping[tuple[Metric, tuple[str, ...]], bytes],
-        dropped: Counter[tuple[Metric, Drop]],
-    ) -> bytes | None:
-        metric, labels = key
-        if self._claims.is_full(metric) and key not in current:
-            dropped[metric, Drop.CAP] += 1
+    def _updated(self, samples: Sequence[Sample]) -> Written | None:
+        """Write what changed; None when the series are others than last time, or one of them cannot be served."""
+        if self._last is None or len(samples) != len(self._last):
             return None
-        line = series(metric, labels)
-        refusal = self._claims.take(metric, line)
-        if refusal is not None:
-            dropped[metric, refusal] += 1
-            return None
-        return line
+        lines = list(self._written.lines)
+        for index, (new, old) in enumerate(zip(samples, self._last, strict=True)):
+            if new is old:
+                continue
+            metric, labels, value = new
+            if metric is not old[0] or labels != old[1]:
+                return None
+            text = value if type(value) is bytes else written(metric, value)
+            if text is None:
+                return None
+            lines[index] = b"%b%b\n" % (self._starts[index], text)
+        self._last = samples
+        self._written = Written(metrics=self._written.metrics, lines=lines)
+        return self._written
 
-    def _forget_all_but(self, current: dict[tuple[Metric, tuple[str, ...]], bytes]) -> None:
+    def _rewritten(self, samples: Sequence[Sample]) -> Written:
+        """Write every sample anew, and claim the series that are new."""
+        current: dict[_Key, bytes] = {}
+        metrics: list[Metric] = []
+        lines: list[bytes] = []
+        dropped: Counter[tuple[Metric, Drop]] = Counter()
+        for metric, labels, value in samples:
+            start = self._claimed((metric, labels), current)
+            text = written(metric, value)
+            if isinstance(start, Drop) or text is None:
+                dropped[metric, start if isinstance(start, Drop) else Drop.VALUE] += 1
+                continue
+            metrics.append(metric)
+            lines.append(b"%b%b\n" % (start, text))
+        self._forget_all_but(current)
+        self._written = Written(metrics=metrics, lines=lines, dropped=dropped)
+        self._last, self._starts = (None, []) if dropped else (samples, list(current.values()))
+        return self._written
+
+    def _claimed(self, key: _Key, current: dict[_Key, bytes]) -> bytes | Drop:
+        """Return the start of a series' line, or why it may not be served."""
+        if key in current:
+            return Drop.DUPLICATE
+        start = self._known.get(key)
+        if start is None:
+            if self._claims.is_full(key[0]):
+                return Drop.CAP
+            start = series(*key)
+            refusal = self._claims.take(key[0], start)
+            if refusal is not None:
+                return refusal
+        current[key] = start
+        return start
+
+    def _forget_all_but(self, current: dict[_Key, bytes]) -> None:
         gone = self._known.keys() - current.keys() if self._known else ()
         if gone:
             self._claims.release((key[0], self._known[key]) for key in gone)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
 from netkit.catalogue.metrics import Metric
-from netkit_exporters.exposition import ENDING, Format, head
+from netkit_exporters.exposition import ENDING, Format, Written, head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,12 +52,12 @@ class Page:
         return gzip.compress(self.body(form), compresslevel=1, mtime=0)
 
 
-def page_of(written: Iterable[Mapping[Metric, bytes]], good_until: float = float("inf")) -> Page:
+def page_of(readings: Iterable[Written], good_until: float = float("inf")) -> Page:
     """Put the lines of many readings together, family by family."""
     families: dict[Metric, list[bytes]] = defaultdict(list)
-    for lines in written:
-        for metric, text in lines.items():
-            families[metric].append(text)
+    for reading in readings:
+        for metric, line in zip(reading.metrics, reading.lines, strict=True):
+            families[metric].append(line)
     ordered = sorted(families.items(), key=_name)
     return Page(families=tuple((metric, tuple(lines)) for metric, lines in ordered), good_until=good_until)
 

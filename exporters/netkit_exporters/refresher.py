@@ -11,12 +11,11 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from netkit.catalogue.metrics import Metric
 from netkit_exporters.collecting import Collector, Machine, Sample
-from netkit_exporters.exposition import Claims, Writer
+from netkit_exporters.exposition import Claims, Writer, Written
 from netkit_exporters.page import Page, page_of
 from netkit_exporters.runners import PATIENCE_SECONDS, Runners
 from netkit_exporters.self_report import collector_samples
@@ -159,13 +158,13 @@ class Refresher:
     def _made(self) -> Page:
         with self._making:
             now = self.clock()
-            parts: list[Mapping[Metric, bytes]] = []
+            parts: list[Written] = []
             good_until = float("inf")
             for one in self.schedules:
                 for watched in one.watch.targets():
-                    if watched.lines and not watched.is_stale(now, one.stale_after):
-                        parts.append(watched.lines)
+                    if watched.written.lines and not watched.is_stale(now, one.stale_after):
+                        parts.append(watched.written)
                         good_until = min(good_until, (watched.read_at or now) + one.stale_after)
-            parts.append(self._own.write((*collector_samples(self, now), *self.extra())).lines)
+            parts.append(self._own.write((*collector_samples(self, now), *self.extra())))
             self._page = page_of(parts, good_until)
             return self._page

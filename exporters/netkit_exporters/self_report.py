@@ -27,7 +27,7 @@ def collector_samples(refresher: Refresher, now: float) -> Iterator[Sample]:
     for schedule in refresher.schedules:
         yield from _of_collector(schedule, now)
         dropped.update(dict(schedule.watch.dropped))  # a copy: readings go on meanwhile
-        series += sum(watched.series for watched in schedule.watch.targets())
+        series += sum(len(watched.written.lines) for watched in schedule.watch.targets())
     for why in Drop:
         yield Sample(rows.SERIES_DROPPED, (why,), dropped[why])
     yield Sample(rows.SERIES, (), series)

@@ -29,4 +29,5 @@ def state_lines(refresher: Refresher, usage: Usage) -> Iterator[str]:
         for watched in watch.targets():
             why = f", {watched.attempt.error}" if watched.attempt.error else ""
             age = f", read {now - watched.read_at:.1f} s ago" if watched.read_at is not None else ""
-            yield f"state: {watched.subject}: {watched.state(now, one.stale_after)}, {watched.series} series{age}{why}"
+            state, series = watched.state(now, one.stale_after), len(watched.written.lines)
+            yield f"state: {watched.subject}: {state}, {series} series{age}{why}"

@@ -10,14 +10,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from netkit.catalogue.metrics import Metric
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit_exporters.collecting import Collector, Machine, Reading, Source, State, Target
-from netkit_exporters.exposition import Claims, Drop, Writer
+from netkit_exporters.exposition import NOTHING, Claims, Drop, Writer, Written
 
 INTERVALS_UNTIL_STALE = 3
 
@@ -80,10 +80,9 @@ class Watched:
     on_drop: Callable[[Mapping[tuple[Metric, Drop], int], str], None]
     on_faults: Callable[[tuple[Missing, ...]], None]
     say: Say
-    lines: Mapping[Metric, bytes] = field(default_factory=dict)
-    series: int = 0
+    written: Written = NOTHING
     read_at: float | None = None
-    """When `lines` were read."""
+    """When what is written was read."""
     outcome: State = State.NO_DATA
 
     def run(self) -> None:
@@ -113,9 +112,9 @@ class Watched:
         return "; ".join(str(fault) for fault in reading.faults[:3]) or f"{reading.state}, without a reason"
 
     def _keep(self, reading: Reading) -> None:
-        written = self.writer.write(reading.samples)
-        self.on_drop(written.dropped, self.subject)
-        self.lines, self.series, self.read_at = written.lines, written.series, self.attempt.clock()
+        self.written, self.read_at = self.writer.write(reading.samples), self.attempt.clock()
+        if self.written.dropped:
+            self.on_drop(self.written.dropped, self.subject)
 
 
 class Watch:

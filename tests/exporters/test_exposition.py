@@ -42,12 +42,12 @@ numbers = st.one_of(
 )
 
 
-def written(samples: Iterable[Sample]) -> Written:
+def written(samples: Sequence[Sample]) -> Written:
     return Writer(Claims()).write(samples)
 
 
-def page(samples: Iterable[Sample]) -> Page:
-    return page_of([written(samples).lines])
+def page(samples: Sequence[Sample]) -> Page:
+    return page_of([written(samples)])
 
 
 class Theirs:
@@ -138,8 +138,7 @@ def test_what_is_no_number_costs_its_sample_alone(metric: Metric, value: object)
     found = written([bad, good])
 
     assert found.dropped == {(metric, Drop.VALUE): 1}
-    assert found.lines == {UP: b'netkit_up{device="good"} 1.0\n'}
-    assert found.series == 1
+    assert (found.metrics, found.lines) == ([UP], [b'netkit_up{device="good"} 1.0\n'])
 
 
 @pytest.mark.fault("B06")
@@ -160,9 +159,9 @@ def test_a_series_given_twice_is_served_once() -> None:
 
     assert first.write([sample, sample]).dropped == {(UP, Drop.DUPLICATE): 1}
     assert second.write([sample]).dropped == {(UP, Drop.DUPLICATE): 1}
-    assert first.write([sample]).lines == {UP: b'netkit_up{device="mlx5_0"} 1.0\n'}
+    assert first.write([sample]).lines == [b'netkit_up{device="mlx5_0"} 1.0\n']
     first.close()
-    assert second.write([sample]).series == 1
+    assert len(second.write([sample]).lines) == 1
 
 
 @pytest.mark.fault("B08")
@@ -172,10 +171,22 @@ def test_a_family_has_a_cap_and_gone_series_make_room() -> None:
     writer = Writer(claims)
 
     flood = writer.write([Sample(UP, (f"pod-{number}",), 1.0) for number in range(1000)])
-    assert (flood.series, flood.dropped) == (100, {(UP, Drop.CAP): 900})
+    assert (len(flood.lines), flood.dropped) == (100, {(UP, Drop.CAP): 900})
     later = writer.write([Sample(UP, (f"pod-{number}",), 1.0) for number in range(950, 1000)])
-    assert (later.series, dict(later.dropped)) == (0, {(UP, Drop.CAP): 50})
-    assert writer.write([Sample(UP, ("pod-999",), 1.0)]).series == 1
+    assert (len(later.lines), later.dropped) == (0, {(UP, Drop.CAP): 50})
+    assert len(writer.write([Sample(UP, ("pod-999",), 1.0)]).lines) == 1
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.0, 1.5, b"7", None, -1])), max_size=4)))
+def test_a_writer_that_remembers_writes_what_a_fresh_one_would(readings: list[list[tuple[str, object]]]) -> None:
+    """Whatever changed since the reading before, the text is that of the samples given now."""
+    writer, kept = Writer(Claims()), {}
+    for reading in readings:
+        samples = [
+            kept.setdefault(pair, Sample(UP, (pair[0],), pair[1]))  # type: ignore[arg-type]  # bad values are the point
+            for pair in reading
+        ]
+        assert writer.write(samples) == written(samples)
 
 
 def test_a_wrong_number_of_labels_is_a_bug_and_not_a_series() -> None:
