@@ -191,13 +191,11 @@ def compare(asked: argparse.Namespace) -> dict[str, object]:
     with ExitStack() as stack:
         folder = stack.enter_context(sysfs(asked.tree))
         port, peer_port = free_port(), free_port()
-        command, peer_arguments = (
-            our_command(folder, port, asked.refresh_ms),
-            peer_command(asked.peer, folder, peer_port),
+        ours = stack.enter_context(
+            started("netkit", our_command(folder, port, asked.refresh_ms), port, asked.gzip, "netkit_rdma_")
         )
-        ours = stack.enter_context(started("netkit", command, port, asked.gzip, "netkit_rdma_"))
         theirs = stack.enter_context(
-            started("node_exporter", peer_arguments, peer_port, asked.gzip, "node_infiniband_")
+            started("peer", peer_command(asked.peer, folder, peer_port), peer_port, asked.gzip, "node_infiniband_")
         )
         for side in (ours, theirs):
             side.plain()

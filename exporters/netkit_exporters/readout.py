@@ -25,14 +25,19 @@ Conversion = Callable[[bytes, str], Sequence[Sample] | Missing]
 """Turns what was read, and where, into samples."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Readout:
-    """What stands at `path` becomes one sample of `metric`, or what `convert` makes of it."""
+    """What stands at `path` becomes one sample of `metric`, or what `convert` makes of it.
+
+    Most counters stand still most of the time, so what the last text became is kept beside it.
+    """
 
     path: str
     metric: Metric
     labels: tuple[str, ...]
     convert: Conversion | None = None
+    seen: bytes | None = None
+    gave: Sequence[Sample] = ()
 
 
 def read_all(
@@ -41,7 +46,9 @@ def read_all(
     """Read every readout in its order; each that fails costs itself alone."""
     for readout in wanted:
         data = read(readout.path)
-        if isinstance(data, Missing):
+        if data == readout.seen:
+            samples += readout.gave
+        elif isinstance(data, Missing):
             faults.append(data)
         else:
             take(readout, data, samples, faults)
@@ -49,18 +56,21 @@ def read_all(
 
 def take(readout: Readout, data: bytes, samples: list[Sample], faults: list[Missing]) -> None:
     """Add what was read to the samples, or why not to the faults."""
-    if readout.convert is None:
-        value = data[:-1] if data.endswith(b"\n") else data
-        if value.isdigit() and len(value) <= _MOST_DIGITS:
-            samples.append(Sample(readout.metric, readout.labels, value))
-        else:
-            faults.append(_no_count(data, readout.path))
+    gave = _samples(readout, data)
+    if isinstance(gave, Missing):
+        faults.append(gave)
         return
-    converted = readout.convert(data, readout.path)
-    if isinstance(converted, Missing):
-        faults.append(converted)
-    else:
-        samples.extend(converted)
+    readout.seen, readout.gave = data, gave
+    samples += gave
+
+
+def _samples(readout: Readout, data: bytes) -> Sequence[Sample] | Missing:
+    if readout.convert is not None:
+        return readout.convert(data, readout.path)
+    value = data[:-1] if data.endswith(b"\n") else data
+    if value.isdigit() and len(value) <= _MOST_DIGITS:
+        return (Sample(readout.metric, readout.labels, value),)
+    return _no_count(data, readout.path)
 
 
 def count(data: bytes, where: str) -> int | Missing:

@@ -180,13 +180,15 @@ def test_a_family_has_a_cap_and_gone_series_make_room() -> None:
 @given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([0.0, 1.5, b"7", None, -1])), max_size=4)))
 def test_a_writer_that_remembers_writes_what_a_fresh_one_would(readings: list[list[tuple[str, object]]]) -> None:
     """Whatever changed since the reading before, the text is that of the samples given now."""
-    writer, kept = Writer(Claims()), {}
+    writer = Writer(Claims())
+    kept: dict[tuple[str, object], Sample] = {}
     for reading in readings:
         samples = [
             kept.setdefault(pair, Sample(UP, (pair[0],), pair[1]))  # type: ignore[arg-type]  # bad values are the point
             for pair in reading
         ]
-        assert writer.write(samples) == written(samples)
+        mine, fresh = writer.write(samples), written(samples)
+        assert (list(mine.metrics), mine.lines, mine.dropped) == (list(fresh.metrics), fresh.lines, fresh.dropped)
 
 
 def test_a_wrong_number_of_labels_is_a_bug_and_not_a_series() -> None:
