@@ -6,8 +6,9 @@ else is left out and said, never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from netkit.catalogue.metrics import Metric
 from netkit.model.counter import CodedText, Counter, CounterForm, Overflow
@@ -15,6 +16,7 @@ from netkit.model.counter_delta import Change, Delta, delta
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.attributes import malformed, parse_integer, parse_text
+from netkit.sources.kept_files import KeptFiles, Sheet
 from netkit.sources.rdma import parse_coded, parse_rate
 from netkit_exporters.collecting import Sample
 
@@ -25,52 +27,53 @@ Conversion = Callable[[bytes, str], Sequence[Sample] | Missing]
 """Turns what was read, and where, into samples."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Readout:
-    """What stands at `path` becomes one sample of `metric`, or what `convert` makes of it.
-
-    Most counters stand still most of the time, so what the last text became is kept beside it.
-    """
+    """What stands at `path` becomes one sample of `metric`, or what `convert` makes of it."""
 
     path: str
     metric: Metric
     labels: tuple[str, ...]
     convert: Conversion | None = None
-    seen: bytes | None = None
-    gave: Sequence[Sample] = ()
+
+    def samples(self, data: bytes) -> Sequence[Sample] | Missing:
+        """Return what a text becomes, or why it is no value."""
+        if self.convert is not None:
+            return self.convert(data, self.path)
+        value = data[:-1] if data.endswith(b"\n") else data
+        if value.isdigit() and len(value) <= _MOST_DIGITS:
+            return (Sample(self.metric, self.labels, value),)
+        return _no_count(data, self.path)
 
 
-def read_all(
-    read: Callable[[str], bytes | Missing], wanted: Iterable[Readout], samples: list[Sample], faults: list[Missing]
-) -> None:
-    """Read every readout in its order; each that fails costs itself alone."""
-    for readout in wanted:
-        data = read(readout.path)
-        if data == readout.seen:
-            samples += readout.gave
-        elif isinstance(data, Missing):
-            faults.append(data)
-        else:
-            take(readout, data, samples, faults)
+class Readouts:
+    """Readouts that are read together; what did not change since last time keeps the samples it gave."""
 
+    def __init__(self, files: KeptFiles, wanted: Sequence[Readout]) -> None:
+        self._wanted = wanted
+        self._sheet = Sheet(files, [readout.path for readout in wanted])
+        self._gave: list[Sequence[Sample]] = [()] * len(wanted)
+        self._faults: dict[int, Missing] = {}
+        self._samples: Sequence[Sample] = ()
 
-def take(readout: Readout, data: bytes, samples: list[Sample], faults: list[Missing]) -> None:
-    """Add what was read to the samples, or why not to the faults."""
-    gave = _samples(readout, data)
-    if isinstance(gave, Missing):
-        faults.append(gave)
-        return
-    readout.seen, readout.gave = data, gave
-    samples += gave
+    def read(self, samples: list[Sample], faults: list[Missing]) -> None:
+        """Read all of them in their order; each that fails costs itself alone."""
+        changed = self._sheet.read()
+        for place in changed:
+            self._note(place)
+        if changed:
+            self._samples = list(chain.from_iterable(self._gave))
+        samples += self._samples
+        faults += self._faults.values()
 
-
-def _samples(readout: Readout, data: bytes) -> Sequence[Sample] | Missing:
-    if readout.convert is not None:
-        return readout.convert(data, readout.path)
-    value = data[:-1] if data.endswith(b"\n") else data
-    if value.isdigit() and len(value) <= _MOST_DIGITS:
-        return (Sample(readout.metric, readout.labels, value),)
-    return _no_count(data, readout.path)
+    def _note(self, place: int) -> None:
+        answer = self._sheet.answers[place]
+        gave = self._wanted[place].samples(answer) if isinstance(answer, bytes) else answer
+        if isinstance(gave, Missing):
+            self._faults[place], self._gave[place] = gave, ()
+        elif gave is not None:
+            self._faults.pop(place, None)
+            self._gave[place] = gave
 
 
 def count(data: bytes, where: str) -> int | Missing:

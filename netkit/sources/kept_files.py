@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
 
 from netkit.model.missing import Missing
 from netkit.sources.tree import READ_LIMIT, LiveTree, Tree, code_of, unreadable
@@ -26,6 +27,12 @@ class KeptFiles:
         self._live = tree if isinstance(tree, LiveTree) else None
         self._open: dict[str, int] = {}
         self._refused: set[str] = set()
+        self.lost_sight = False
+        """Whether something that was open went away, so that what is there now may be another device."""
+
+    def descriptor(self, path: str) -> int:
+        """Return the descriptor that is kept for a path, -1 for none."""
+        return self._open.get(path, -1)
 
     def read(self, path: str) -> bytes | Missing:
         """Return the bytes of one file, at most a page of them."""
@@ -55,6 +62,7 @@ class KeptFiles:
     def _again(self, path: str, fault: OSError) -> bytes | Missing:
         was_open = self._drop(path)
         if was_open and fault.errno in _GONE:
+            self.lost_sight = True
             try:
                 return self._opened(path)
             except OSError as second:
@@ -74,3 +82,38 @@ class KeptFiles:
         """Close every descriptor."""
         for path in tuple(self._open):
             self._drop(path)
+
+
+class Sheet:
+    """Many files read in one go and in one order, and which of them say something else than last time.
+
+    Most counters of a healthy device stand still, so the loop compares what it read and leaves the rest to the caller.
+    """
+
+    def __init__(self, files: KeptFiles, paths: Sequence[str]) -> None:
+        self._files = files
+        self._paths = paths
+        self._descriptors = [-1] * len(paths)
+        self.answers: list[bytes | Missing | None] = [None] * len(paths)
+        """What each file said last."""
+
+    def read(self) -> list[int]:
+        """Read every file; return the places of those whose answer is new."""
+        answers, pread = self.answers, os.pread
+        changed: list[int] = []
+        for place, descriptor in enumerate(self._descriptors):
+            answer: bytes | Missing
+            try:
+                answer = pread(descriptor, READ_LIMIT, 0)
+            except OSError:
+                answer = self._by_path(place)
+            if answer != answers[place]:
+                answers[place] = answer
+                changed.append(place)
+        return changed
+
+    def _by_path(self, place: int) -> bytes | Missing:
+        """Read a file that is not open, or whose descriptor answers no more."""
+        answer = self._files.read(self._paths[place])
+        self._descriptors[place] = self._files.descriptor(self._paths[place])
+        return answer

@@ -22,10 +22,10 @@ from netkit.sources.rdma import CLASS, MOST_COUNTERS, hw_counter_names, is_virtu
 from netkit.sources.roster import Roster
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, Target
 from netkit_exporters.expectation import expected_devices, named_platform
-from netkit_exporters.readout import Readout, code_of_text, conversion, label, rate_of_text, read_all, scaled, take
+from netkit_exporters.readout import Readout, Readouts, code_of_text, conversion, label, rate_of_text, scaled
 
 _FRAME_EVERY = 12
-"""Readings between two looks at what seldom changes: firmware, interface, link layer."""
+"""Readings between two looks at what seldom changes: firmware, interface, link layer, what stands behind a name."""
 _SOFTWARE_DRIVER = "rdma_rxe"
 _BORROWED_NAMES = "mlx5_core"
 """Vendors' own builds of other drivers use these names."""
@@ -82,7 +82,7 @@ class _Device:
         self._index: int | None = None
         self._asked: tuple[int, ...] = ()
         self._counters: _Counters | None = None
-        self._wanted: tuple[Readout, ...] = ()
+        self._readouts = Readouts(self._files, ())
         self._frame: tuple[Sample, ...] = ()
         self._readings = 0
 
@@ -94,8 +94,13 @@ class _Device:
         samples: list[Sample] = list(self._frame)
         faults: list[Missing] = []
         self._ask(samples, faults)
-        read_all(self._files.read, self._wanted, samples, faults)
+        self._readouts.read(samples, faults)
         return Reading(samples=samples, faults=faults)
+
+    def lost_sight(self) -> bool:
+        """Tell whether a file went away since the last call, so that this may be another device by now."""
+        lost, self._files.lost_sight = self._files.lost_sight, False
+        return lost
 
     def close(self) -> None:
         """Let go of files and sockets."""
@@ -114,7 +119,8 @@ class _Device:
 
     def _plan(self, device: RdmaDevice) -> None:
         assert self._counters is not None
-        self._wanted = tuple(_readouts(self._machine, device, self._counters, frozenset(self._asked)))
+        wanted = tuple(_readouts(self._machine, device, self._counters, frozenset(self._asked)))
+        self._readouts = Readouts(self._files, wanted)
 
     def _find_by_netlink(self, device: RdmaDevice) -> None:
         if self._machine.open_kernel is None:
@@ -136,7 +142,11 @@ class _Device:
                 return
             for name, value in found:
                 where = f"rdma statistic {name} of {self.key}/{number}"
-                take(self._counters.hardware(name, str(number), where), b"%d" % value, samples, faults)
+                gave = self._counters.hardware(name, str(number), where).samples(b"%d" % value)
+                if isinstance(gave, Missing):
+                    faults.append(gave)
+                else:
+                    samples += gave
 
     def _fall_back(self) -> None:
         """Read files from now on: some drivers' answers do not fit into one message."""
@@ -198,11 +208,14 @@ class _Inventory:
         self._expected = expected
         self._roster = Roster()
         self._widths: tuple[Sample, ...] = ()
+        self._noted: Mapping[str, str | Missing] | None = None
 
     def note(self, present: Mapping[str, str | Missing]) -> None:
         """Take the names of this refresh with their drivers."""
         self._roster = self._roster.after(present)
-        self._widths = tuple(_widths({driver for driver in present.values() if isinstance(driver, str)}))
+        if present is not self._noted:
+            self._noted = present
+            self._widths = tuple(_widths({driver for driver in present.values() if isinstance(driver, str)}))
 
     def read(self) -> Reading:
         """Count what the last look saw."""
@@ -230,19 +243,33 @@ class _Rdma:
         self._virtual = machine.options.get("virtual_functions") == "1"
         self._devices: dict[str, tuple[str, _Device]] = {}
         self._inventory = _Inventory(self._platform.nics if self._platform else None)
+        self._listed: tuple[str, ...] = ()
+        self._drivers: Mapping[str, str | Missing] = {}
+        self._roll_calls = 0
 
     def targets(self) -> Sequence[Target] | Missing:
         """Return the inventory and the devices; Missing where the kernel has no InfiniBand class."""
         tree = self._machine.tree
         found = tree.list(CLASS)
         if isinstance(found, Missing):
+            self._listed = ()
             return found
+        lost_sight = [device.lost_sight() for _, device in self._devices.values()]
+        if found != self._listed or any(lost_sight) or self._roll_calls % _FRAME_EVERY == 0:
+            self._listed = found
+            self._look_closely(found)
+        self._roll_calls += 1
+        self._inventory.note(self._drivers)
+        return (self._inventory, *(device for _, device in self._devices.values()))
+
+    def _look_closely(self, found: tuple[str, ...]) -> None:
+        """See what stands behind each name: a link and a driver a device."""
+        tree = self._machine.tree
         wanted = tuple(name for name in found if self._virtual or not is_virtual(tree, name))
-        self._inventory.note({label(name): base_name(tree, f"{CLASS}/{name}/device/driver") for name in wanted})
+        self._drivers = {label(name): base_name(tree, f"{CLASS}/{name}/device/driver") for name in wanted}
         here = {name: str(tree.link(f"{CLASS}/{name}")) for name in wanted}
         self._forget(here)
         self._meet(here)
-        return (self._inventory, *(device for _, device in self._devices.values()))
 
     def _forget(self, here: Mapping[str, str]) -> None:
         for name, (identity, device) in tuple(self._devices.items()):
