@@ -42,6 +42,7 @@ golden: $(VENV)/.ready ## rewrite expected outputs; review the difference
 
 docs: $(VENV)/.ready ## regenerate the generated pages of docs/
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m netkit_dashboards.rendered dashboards/rendered
 
 wheel: $(VENV)/.ready ## build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -42,6 +42,15 @@ COMMANDS = (
 
 EXPORTER_COMMANDS = ("serve", "once", "metrics")
 """Of another package, mounted under `netkit exporter`; asked directly, so that the page needs no installed metadata."""
+DASHBOARD_COMMANDS = (
+    "dashboards",
+    "dashboards build",
+    "dashboards lint",
+    "rules",
+    "rules build",
+    "rules lint",
+)
+"""Of another package too, and asked directly as well."""
 
 
 def command_line_page() -> str:
@@ -49,6 +58,7 @@ def command_line_page() -> str:
     parts = ["# Command line\n\nGenerated from the commands themselves by `make docs`.\n"]
     asked = [(command, "netkit", command) for command in COMMANDS]
     asked += [(f"exporter {command}", "netkit_exporters", command) for command in EXPORTER_COMMANDS]
+    asked += [(command, "netkit_dashboards", command) for command in DASHBOARD_COMMANDS]
     parts += [f"## netkit {title}".rstrip() + f"\n\n```text\n{_help(*module)}```\n" for title, *module in asked]
     return "\n".join(parts)
 

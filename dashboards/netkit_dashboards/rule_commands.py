@@ -1,0 +1,71 @@
+"""`netkit rules …`: build and check recording and alerting rules."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from netkit.catalogue.fabric_profiles import Profile
+from netkit.errors import InputError
+from netkit_dashboards.dashboard_commands import FolderOption
+from netkit_dashboards.forms import RuleFormat
+
+app = typer.Typer(
+    name="rules",
+    help="Prometheus rules on what netkit measures: build, check.",
+    short_help="Prometheus rules: build, check.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+ProfileOption = Annotated[
+    Profile, typer.Option("--profile", help="How the fabric controls congestion: it decides what is abnormal.")
+]
+_SCALES = (0.001, 1.0)
+
+
+@app.command(short_help="Write the rules for Prometheus or its operator.")
+def build(
+    folder: FolderOption,
+    profile: ProfileOption = Profile.DCQCN_PFC,
+    form: Annotated[RuleFormat, typer.Option("--format", help="What to write.")] = RuleFormat.RULES,
+    time_scale: Annotated[
+        float, typer.Option("--time-scale", help="Factor on `for` and `keep_firing_for`, for drills: 0.001 to 1.")
+    ] = 1.0,
+    grafana_url: Annotated[str, typer.Option("--grafana-url", help="Where the dashboards are; for links.")] = "",
+    playbook_url: Annotated[str, typer.Option("--playbook-url", help="Where the playbooks are; for links.")] = "",
+) -> None:
+    """Write recording and alerting rules with the thresholds of one fabric.
+
+    Example: netkit rules build -o out --profile pfc-only --grafana-url https://grafana.example.org
+    """
+    from netkit_dashboards.folder import write
+    from netkit_dashboards.rule_delivery import rule_files
+    from netkit_dashboards.rule_file import Places, Rendering
+    from netkit_dashboards.shelf import panel_ids
+
+    if not _SCALES[0] <= time_scale <= _SCALES[1]:
+        raise InputError(f"--time-scale {time_scale:g}", "a factor from 0.001 to 1")
+    given = {"grafana": _base("--grafana-url", grafana_url), "playbooks": _base("--playbook-url", playbook_url)}
+    places = Places(**{key: value for key, value in given.items() if value})
+    rendering = Rendering(profile=profile, time_scale=time_scale, places=places, panel_ids=panel_ids())
+    for path in write(folder, rule_files(form, rendering)):
+        print(path)
+
+
+def _base(option: str, url: str) -> str:
+    if url and not url.startswith(("https://", "http://")):
+        raise InputError(f"{option} {url}", "an address that begins with https:// or http://")
+    return url.rstrip("/")
+
+
+@app.command(short_help="Check every rule on every fabric; ends with 1 on findings.")
+def lint() -> None:
+    """Check rules: expressions, names and labels, windows, annotations.
+
+    Example: netkit rules lint
+    """
+    from netkit_dashboards.lint.finding import report
+    from netkit_dashboards.lint.rules import findings
+
+    raise typer.Exit(int(report(findings())))

@@ -1,0 +1,95 @@
+"""Rows of the catalogue as Prometheus rule groups.
+
+https://prometheus.io/docs/prometheus/latest/configuration/recording_rules/ and `alerting_rules/`. `keep_firing_for`
+needs Prometheus 2.42 or newer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from netkit.catalogue.alerts import Alert, alerts
+from netkit.catalogue.fabric_profiles import Profile
+from netkit.catalogue.rules import RECORDINGS, Recording
+from netkit_dashboards.durations import shown
+
+Group = dict[str, object]
+_JUMP_LABELS = ("cluster", "node", "device")
+"""Labels of an alert that are variables of the dashboards too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where people find dashboards and playbooks: bases of the links in annotations."""
+
+    grafana: str = "https://grafana.example.com"
+    playbooks: str = "https://playbooks.example.com/netkit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """How rules are rendered."""
+
+    profile: Profile = Profile.DCQCN_PFC
+    time_scale: float = 1.0
+    """Factor on `for` and `keep_firing_for`: below 1 for drills."""
+    places: Places = Places()
+    panel_ids: Mapping[tuple[str, str], int]
+    """Id of each panel, by uid of the dashboard and title of the panel."""
+
+
+def groups(rendering: Rendering) -> list[Group]:
+    """Return the recording rules, then the alerts of each component."""
+    found = [_group("netkit.recording", map(recording_rule, recordings_of(rendering.profile)))]
+    listed = [alert for alert in alerts() if rendering.profile in alert.profiles]
+    listed.sort(key=lambda alert: alert.component)
+    for component, members in groupby(listed, key=lambda alert: alert.component):
+        found.append(_group(f"netkit.{component}", (alerting_rule(alert, rendering) for alert in members)))
+    return found
+
+
+def recordings_of(profile: Profile) -> tuple[Recording, ...]:
+    """Return what is recorded on a fabric."""
+    return tuple(recording for recording in RECORDINGS if profile in recording.profiles)
+
+
+def recording_rule(recording: Recording) -> dict[str, object]:
+    """Return one recording rule."""
+    rule: dict[str, object] = {"record": recording.name, "expr": recording.expression}
+    return rule | ({"labels": dict(recording.fixed)} if recording.fixed else {})
+
+
+def alerting_rule(alert: Alert, rendering: Rendering) -> dict[str, object]:
+    """Return one alerting rule."""
+    rule: dict[str, object] = {"alert": alert.name, "expr": alert.expression(rendering.profile)}
+    for key, seconds in (("for", alert.hold), ("keep_firing_for", alert.keep)):
+        if seconds:
+            rule[key] = shown(max(1, seconds * rendering.time_scale))
+    return rule | {
+        "labels": dict(alert.labels(rendering.profile)),
+        "annotations": _annotations(alert, rendering),
+    }
+
+
+def _annotations(alert: Alert, rendering: Rendering) -> dict[str, str]:
+    return {
+        "summary": alert.summary,
+        "description": alert.description,
+        "action": alert.action,
+        "runbook_url": f"{rendering.places.playbooks}/{alert.playbook}",
+        "dashboard_url": _dashboard_url(alert, rendering),
+    }
+
+
+def _dashboard_url(alert: Alert, rendering: Rendering) -> str:
+    panel = rendering.panel_ids[alert.dashboard, alert.panel]
+    jump = "".join(
+        f"&var-{name}={{{{ $labels.{name} | urlquery }}}}" for name in _JUMP_LABELS if name in alert.identity
+    )
+    return f"{rendering.places.grafana}/d/{alert.dashboard}?viewPanel=panel-{panel}{jump}"
+
+
+def _group(name: str, rules: Iterable[dict[str, object]]) -> Group:
+    return {"name": name, "rules": list(rules)}

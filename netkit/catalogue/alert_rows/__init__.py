@@ -1,0 +1,1 @@
+"""Alerts as rows, one area a file."""

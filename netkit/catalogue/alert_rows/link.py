@@ -1,0 +1,171 @@
+"""Alerts on RDMA devices and links: ports down, slow, flapping, or with errors on the wire."""
+
+from __future__ import annotations
+
+from netkit.catalogue.alerts import HOUR, LINKS_KEEP, MINUTE, NODE, PORT, Alert, Severity, Supply
+from netkit.catalogue.metric_rows import link, rdma
+from netkit.catalogue.promql import increase, rate
+
+_C = rdma.COUNTERS
+_SYMBOL = _C["symbol_error"]
+_DOWNED = _C["link_downed"]
+_RECOVERY = _C["link_error_recovery"]
+_ACTIVE = 4.0
+_LINE_RATE = 50e9
+_ON_PORT = "on (cluster, node, device, port)"
+_EVENT = 1 / MINUTE
+"""One event a minute, as growth a second."""
+_NVSENTINEL = "NVIDIA NVSentinel, nic-health-monitor values"
+
+ALERTS = (
+    Alert(
+        name="RdmaPortDown",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{rdma.STATE.name} != {_ACTIVE:g} and {_ON_PORT} {rdma.EXPECTED.name} == 1",
+        identity=PORT,
+        hold=2 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="Port {{ $labels.port }} of {{ $labels.node }} {{ $labels.device }} is not active",
+        description="State {{ $value }} where 4 (active) is expected: collectives over this rail fail or fall back.",
+        action="Read the link's down reason, then the cable and the switch port.",
+        playbook="rdma-port-down",
+        dashboard="netkit-node",
+        panel="Port state",
+        source="Oracle oci-hpc-oke, alert RdmaLink; the expected set leaves ports without a cable out",
+        requires="--platform, which names the expected ports",
+        trial=(
+            Supply(series=rdma.STATE, quiet=_ACTIVE, firing=1.0),
+            Supply(series=rdma.EXPECTED, quiet=1.0, firing=1.0),
+        ),
+    ),
+    Alert(
+        name="RdmaDeviceMissing",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=(
+            f"{rdma.DEVICES_EXPECTED.name} - {rdma.DEVICES.name} > 0 or sum by (cluster, node) ({rdma.ABSENT.name}) > 0"
+        ),
+        identity=NODE,
+        hold=5 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="{{ $labels.node }} lacks {{ $value }} RDMA device(s)",
+        description="Fewer RDMA devices than the platform has, or one that was here has gone.",
+        action="Look for the device on PCIe and in the kernel log; drain the node if it is gone.",
+        playbook="rdma-device-missing",
+        dashboard="netkit-node",
+        panel="RDMA devices",
+        source="sichek, IBLost",
+        trial=(
+            Supply(series=rdma.DEVICES_EXPECTED, quiet=8.0, firing=8.0),
+            Supply(series=rdma.DEVICES, quiet=8.0, firing=7.0),
+        ),
+    ),
+    Alert(
+        name="RdmaLinkFlapping",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{increase(link.DOWNS, '6h')} > $limit",
+        identity=("cluster", "node", "rail", "device", "netdev"),
+        limit=1.5,
+        keep=LINKS_KEEP,
+        summary="The link of {{ $labels.node }} {{ $labels.device }} flaps",
+        description="It went down {{ $value | humanize }} times in six hours; every time stops a whole job.",
+        action="Reseat or replace the cable, then watch six hours.",
+        playbook="rdma-link-flapping",
+        dashboard="netkit-links",
+        panel="Links that went down",
+        source="Azure azurehpc-health-checks: 6 h; NVIDIA NVSentinel: 2",
+        trial=(Supply(series=link.DOWNS, quiet=1.4 / (6 * HOUR), firing=4 / (6 * HOUR)),),
+    ),
+    Alert(
+        name="RdmaLinkDowned",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{increase(_DOWNED, '10m')} > 0",
+        identity=PORT,
+        keep=LINKS_KEEP,
+        summary="The link of {{ $labels.node }} {{ $labels.device }} could not recover and went down",
+        description="{{ $value | humanize }} times in ten minutes.",
+        action="Check that it is up again; reseat or replace the cable when it repeats.",
+        playbook="rdma-link-flapping",
+        dashboard="netkit-links",
+        panel="Port errors",
+        source=_NVSENTINEL,
+        trial=(Supply(series=_DOWNED, quiet=0.0, firing=_EVENT),),
+    ),
+    Alert(
+        name="RdmaPortSpeedDegraded",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{rdma.RATE.name} < {_ON_PORT} {rdma.EXPECTED_RATE.name}",
+        identity=PORT,
+        hold=5 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="{{ $labels.node }} {{ $labels.device }} came up slower than it should",
+        description="The port runs at {{ $value | humanize }}B/s, less than the platform's rate.",
+        action="Compare speed and lanes at both ends; a dirty or wrong cable trains down.",
+        playbook="rdma-port-speed",
+        dashboard="netkit-links",
+        panel="Ports below their rate",
+        source="Azure check_hw_ib; sichek port speed",
+        requires="--platform, which gives the expected rate",
+        trial=(
+            Supply(series=rdma.RATE, quiet=_LINE_RATE, firing=_LINE_RATE / 2),
+            Supply(series=rdma.EXPECTED_RATE, quiet=_LINE_RATE, firing=_LINE_RATE),
+        ),
+    ),
+    Alert(
+        name="RdmaSymbolErrorRate",
+        component="link",
+        severity=Severity.WARNING,
+        condition=f"{rate(_SYMBOL, '5m')} > $limit",
+        identity=PORT,
+        limit=10,
+        hold=5 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="Symbol errors on {{ $labels.node }} {{ $labels.device }}",
+        description="{{ $value | humanize }} minor link errors a second.",
+        action="Clean the connector at both ends.",
+        playbook="rdma-bad-cable",
+        dashboard="netkit-links",
+        panel="Port errors",
+        source=_NVSENTINEL,
+        trial=(Supply(series=_SYMBOL, quiet=9.5, firing=30.0),),
+    ),
+    Alert(
+        name="RdmaSymbolErrorPreFailure",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{increase(_SYMBOL, '1h')} > $limit",
+        identity=PORT,
+        limit=120,
+        keep=LINKS_KEEP,
+        summary="Symbol errors add up on {{ $labels.node }} {{ $labels.device }}",
+        description="{{ $value | humanize }} minor link errors in an hour: links with so many fail soon.",
+        action="Plan the exchange of cable or transceiver.",
+        playbook="rdma-bad-cable",
+        dashboard="netkit-links",
+        panel="Port errors",
+        source=_NVSENTINEL,
+        trial=(Supply(series=_SYMBOL, quiet=115 / HOUR, firing=200 / HOUR),),
+    ),
+    Alert(
+        name="RdmaLinkErrorRecovery",
+        component="link",
+        severity=Severity.WARNING,
+        condition=f"{rate(_RECOVERY, '5m')} * {MINUTE} > $limit",
+        identity=PORT,
+        limit=5,
+        hold=5 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="The link of {{ $labels.node }} {{ $labels.device }} keeps recovering from errors",
+        description="{{ $value | humanize }} recoveries a minute; traffic waits during each.",
+        action="Clean or replace the cable.",
+        playbook="rdma-bad-cable",
+        dashboard="netkit-links",
+        panel="Port errors",
+        source=_NVSENTINEL,
+        trial=(Supply(series=_RECOVERY, quiet=4.5 / MINUTE, firing=15 / MINUTE),),
+    ),
+)
