@@ -23,10 +23,13 @@ from netkit_exporters.options import DEFAULT_LISTEN, Options, address, refresh
 _FOR_COLLECTORS = (
     ("--platform", "ID", "Machine type whose expected ports and rates are exported, such as hgx-h100."),
     ("--pod-labels", "info|all", "Pod names as one info family (info), or on every series (all)."),
+    ("--pod-resources", "SOCKET", "The kubelet's pod-resources socket, where it is not in the usual place."),
+    ("--dcb", "digest|all", "Quality of service as one digest a port (digest), or every setting (all)."),
     ("--nccl-results", "DIR", "Folder with results of netkit probe, nccl-tests logs and NCCL Inspector files."),
 )
 _SWITCHES = (
     ("--virtual-functions", "Read SR-IOV virtual functions too."),
+    ("--widths", "Say how wide counters narrower than 64 bits are."),
     ("--unwrap", "Count on where a counter of 32 bits or fewer wrapped."),
 )
 

@@ -22,10 +22,7 @@ _COUNTS: dict[str, tuple[Metric, tuple[str, ...], float]] = {
         f"nvlink_{kind}_errors": (rows.NVLINK_ERRORS, (kind,), 1.0)
         for kind in ("replay", "recovery", "crc_flit", "crc_data")
     },
-    **{
-        f"throttle_{reason}_nanoseconds": (rows.THROTTLE_TIME, (reason,), 1e-9)
-        for reason in ("power", "thermal", "sync_boost", "board_limit", "reliability")
-    },
+    **{f"throttle_{reason}_nanoseconds": (rows.THROTTLE_TIME, (reason,), 1e-9) for reason in ("power", "thermal")},
 }
 """By the name in the inventory: family, labels beside the device's, factor to the base unit."""
 
@@ -62,11 +59,9 @@ def gpu_samples(gpu: Gpu, driver: str | Missing) -> Iterator[Sample]:
 
 def _values(gpu: Gpu) -> Iterator[tuple[Metric, Labels, float | Missing]]:
     yield rows.UTILISATION, (), gpu.utilisation.compute
-    yield rows.MEMORY_UTILISATION, (), gpu.utilisation.memory
     yield rows.MEMORY_TOTAL, (), gpu.memory.total_bytes
     yield rows.MEMORY_USED, (), gpu.memory.used_bytes
-    yield rows.CLOCK, ("graphics",), gpu.clocks.graphics_hertz
-    yield rows.CLOCK, ("memory",), gpu.clocks.memory_hertz
+    yield rows.CLOCK, (), gpu.clocks.graphics_hertz
     yield rows.POWER, (), gpu.power.draw_watts
     yield rows.POWER_LIMIT, (), gpu.power.limit_watts
     yield rows.TEMPERATURE, ("chip",), gpu.temperature.core_celsius
@@ -74,7 +69,6 @@ def _values(gpu: Gpu) -> Iterator[tuple[Metric, Labels, float | Missing]]:
     yield rows.REPLAYS, (), gpu.pcie.replays
     yield rows.ECC, ("corrected",), gpu.ecc.corrected
     yield rows.ECC, ("uncorrected",), gpu.ecc.uncorrected
-    yield rows.REMAPPED, (), gpu.ecc.remapped_rows
     yield rows.REMAP_PENDING, (), gpu.ecc.remap_pending
     yield rows.REMAP_FAILED, (), gpu.ecc.remap_failed
     yield from _throttled(gpu)
@@ -92,8 +86,7 @@ def _throttled(gpu: Gpu) -> Iterator[tuple[Metric, Labels, float]]:
 
 def _links(links: tuple[GpuLink, ...]) -> Iterator[tuple[Metric, Labels, float]]:
     if links:
-        yield rows.LINKS, ("active",), float(sum(link.active is True for link in links))
-        yield rows.LINKS, ("inactive",), float(sum(link.active is False for link in links))
+        yield rows.LINKS_UP, (), float(sum(link.active is True for link in links))
 
 
 def _or_nothing(value: object) -> str:

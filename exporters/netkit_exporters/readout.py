@@ -51,7 +51,8 @@ class Readouts:
 
     def __init__(self, files: KeptFiles, wanted: Sequence[Readout]) -> None:
         self._wanted = wanted
-        self._sheet = Sheet(files, [readout.path for readout in wanted])
+        self.paths = [readout.path for readout in wanted]
+        self._sheet = Sheet(files, self.paths)
         self._gave: list[Sequence[Sample]] = [()] * len(wanted)
         self._faults: dict[int, Missing] = {}
         self._samples: Sequence[Sample] = ()

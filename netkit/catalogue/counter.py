@@ -27,8 +27,7 @@ class Way(StrEnum):
 
 
 RX, TX, HERE = Way.RX, Way.TX, Way.HERE
-_NUMBERS = 8
-"""Priorities of IEEE 802.1Q; lanes of the widest link."""
+_PRIORITIES = 8
 _BASE_UNITS = frozenset({"bytes", "seconds", "bits"})
 LEVELS = frozenset({"objects", "percent"})
 """Units of what goes up and down; everything else only grows."""
@@ -39,7 +38,7 @@ class CounterRow:
     """One name in one driver."""
 
     name: str
-    """As the driver spells it; `%d` stands for a priority or lane."""
+    """As the driver spells it; `%d` stands for a priority."""
     stem: str
     """Of the series, without prefix and `_total`: `np_cnp_packets_sent`."""
     way: Way
@@ -49,14 +48,14 @@ class CounterRow:
     """What tells rows of one stem in one driver apart: `("operation", "read")`."""
 
     @property
-    def numbered(self) -> str:
-        """What `%d` in the name counts: `priority` or `lane`; empty where there is none."""
-        return "" if "%d" not in self.name else "lane" if "lane" in self.name else "priority"
+    def numbered(self) -> bool:
+        """Whether there is one for each priority."""
+        return "%d" in self.name
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the labels beside the device's own."""
-        return (*((self.label[0],) if self.label else ()), *((self.numbered,) if self.numbered else ()))
+        return (*((self.label[0],) if self.label else ()), *(("priority",) if self.numbered else ()))
 
     def series(self, area: str = "") -> str:
         """The name of the series: `netkit_rdma_np_cnp_packets_sent_total` in the area `rdma_`."""
@@ -145,13 +144,13 @@ def port_rows() -> MappingProxyType[str, CounterRow]:
 
 @cache
 def statistic_rows(driver: str) -> MappingProxyType[str, tuple[CounterRow, str]]:
-    """Return the statistics of a driver that are exported, by name, with the number in the name."""
+    """Return the statistics of a driver that are exported, by name, with the priority in the name."""
     listed = [row for table in _of(driver) for row in table.statistics]
     return MappingProxyType({name: (row, number) for row in listed for name, number in _spelled(row)})
 
 
 def _spelled(row: CounterRow) -> Iterator[tuple[str, str]]:
-    numbers = (str(number) for number in range(_NUMBERS)) if row.numbered else ("",)
+    numbers = (str(number) for number in range(_PRIORITIES)) if row.numbered else ("",)
     return ((row.name.replace("%d", number), number) for number in numbers)
 
 

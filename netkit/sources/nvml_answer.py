@@ -54,10 +54,9 @@ _COUNTS = MappingProxyType(
             CounterForm(unit="errors", bits=64),
         ),
         **dict.fromkeys(("pcie_sent_bytes", "pcie_received_bytes"), CounterForm(unit="bytes", bits=64)),
-        **{
-            f"throttle_{reason}_nanoseconds": CounterForm(unit="nanoseconds", bits=64)
-            for reason in ("power", "thermal", "sync_boost", "board_limit", "reliability")
-        },
+        **dict.fromkeys(
+            ("throttle_power_nanoseconds", "throttle_thermal_nanoseconds"), CounterForm(unit="nanoseconds", bits=64)
+        ),
     }
 )
 """What the child counts."""

@@ -73,9 +73,6 @@ _COUNTS: tuple[tuple[str, str, int], ...] = (
     ("pcie_received_bytes", "NVML_FI_DEV_PCIE_COUNT_RX_BYTES", 0),
     ("throttle_power_nanoseconds", "NVML_FI_DEV_PERF_POLICY_POWER", 0),
     ("throttle_thermal_nanoseconds", "NVML_FI_DEV_PERF_POLICY_THERMAL", 0),
-    ("throttle_sync_boost_nanoseconds", "NVML_FI_DEV_PERF_POLICY_SYNC_BOOST", 0),
-    ("throttle_board_limit_nanoseconds", "NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT", 0),
-    ("throttle_reliability_nanoseconds", "NVML_FI_DEV_PERF_POLICY_RELIABILITY", 0),
 )
 # nvmlValueType_t: which member of nvmlValue_t holds the value.
 _MEMBERS = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")

@@ -86,7 +86,7 @@ def statistics(card: Card, carrying: Iterable[int] = (0, 3)) -> dict[str, int]:
     """What the driver counts: every row of its table, eight priorities where the name has one, and pauses."""
     found: dict[str, int] = {"rx_queue_0_packets": 7}
     for place, row in enumerate(table(card.table).statistics):
-        numbers = range(8 if row.numbered == "priority" else 4) if row.numbered else (None,)
+        numbers = range(8) if row.numbered else (None,)
         for number in numbers:
             alive = number is None or number in carrying
             found[row.name.replace("%d", str(number))] = 13 * place + (number or 0) if alive else 0

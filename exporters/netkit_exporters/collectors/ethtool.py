@@ -21,7 +21,8 @@ from netkit_exporters.collecting import Collector, Machine, Reading, Sample
 from netkit_exporters.nics import Nic, NicSource, told
 from netkit_exporters.readout import label
 
-_LANE = "lane"
+_OF_ALL_TRAFFIC = frozenset({"priority_rx_bytes", "priority_tx_bytes", "priority_discards"})
+"""Of a priority without PFC; what is told of lossless ones makes no sense there."""
 
 
 def read_nic(nic: Nic, kernel: Kernel) -> Reading:
@@ -38,39 +39,24 @@ def read_nic(nic: Nic, kernel: Kernel) -> Reading:
 
 def _counted(nic: Nic, statistics: Sequence[Counter]) -> Iterator[Sample]:
     known = statistic_rows(nic.driver)
-    alive = _alive(nic, statistics)
+    paused, carrying = _priorities(nic, statistics)
     for counter in statistics:
         if counter.name in known and isinstance(counter.raw, int):
-            row, number = known[counter.name]
-            if _wanted(row, number, counter.raw, alive):
-                yield Sample(rows.COUNTERS[row.stem], (*nic.labels, *_more(row, number)), counter.raw)
+            row, priority = known[counter.name]
+            if not priority or priority in paused or (priority in carrying and row.stem in _OF_ALL_TRAFFIC):
+                yield Sample(rows.COUNTERS[row.stem], (*nic.labels, *_more(row, priority)), counter.raw)
 
 
-def _alive(nic: Nic, statistics: Sequence[Counter]) -> frozenset[str]:
-    """Return the priorities that carried traffic or have PFC: the others would be forty zeros a port."""
+def _priorities(nic: Nic, statistics: Sequence[Counter]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the priorities with PFC and those that carried traffic; the others would be forty zeros a port."""
     known = statistic_rows(nic.driver)
     paused = {str(count.priority) for count in pause_counts(nic.driver, statistics) if count.priority is not None}
-    carried = {
-        number
-        for counter in statistics
-        if counter.raw and (found := known.get(counter.name)) and (number := _priority(found))
-    }
-    return frozenset(paused | carried)
+    carrying = {known[counter.name][1] for counter in statistics if counter.raw and counter.name in known}
+    return frozenset(paused), frozenset(carrying)
 
 
-def _priority(found: tuple[CounterRow, str]) -> str:
-    row, number = found
-    return number if row.numbered == "priority" else ""
-
-
-def _wanted(row: CounterRow, number: str, value: int, alive: frozenset[str]) -> bool:
-    if row.numbered == _LANE:
-        return value > 0
-    return not row.numbered or number in alive
-
-
-def _more(row: CounterRow, number: str) -> tuple[str, ...]:
-    return (*((row.label[1],) if row.label else ()), *((number,) if row.numbered else ()))
+def _more(row: CounterRow, priority: str) -> tuple[str, ...]:
+    return (*((row.label[1],) if row.label else ()), *((priority,) if row.numbered else ()))
 
 
 def _corrected(nic: Nic, correction: ErrorCorrection) -> Iterator[Sample]:

@@ -61,13 +61,20 @@ class _Endpoint:
         ends = {"endpoint": device.address} | ({"upstream": device.chain[-1]} if device.chain else {})
         for role, address in ends.items():
             found = read_pci_errors(self._tree, address)
-            groups = {"correctable": found.correctable, "nonfatal": found.nonfatal, "fatal": found.fatal}
-            for severity, counts in groups.items():
-                if isinstance(counts, Missing):
-                    # Most functions simply have no error reporting.
-                    faults += [counts] if counts.reason is not Reason.ABSENT else []
-                else:
-                    yield from _counted((self.key, self._kind, severity, role), counts)
+            uncorrectable = [group for group in (found.nonfatal, found.fatal) if not isinstance(group, Missing)]
+            yield from self._counted(role, "correctable", found.correctable, faults)
+            if uncorrectable:
+                counts = tuple(counter for group in uncorrectable for counter in group)
+                yield from self._counted(role, "uncorrectable", counts, faults)
+
+    def _counted(
+        self, role: str, severity: str, counts: Sequence[Counter] | Missing, faults: list[Missing]
+    ) -> Iterator[Sample]:
+        if not isinstance(counts, Missing):
+            yield from _counted((self.key, self._kind, severity, role), counts)
+        elif counts.reason is not Reason.ABSENT:
+            # Most functions simply have no error reporting.
+            faults.append(counts)
 
 
 def _link(ends: Sequence[PciDevice], labels: tuple[str, str], faults: list[Missing]) -> Iterator[Sample]:
@@ -93,10 +100,13 @@ def _least(values: Sequence[float | Missing]) -> float | Missing:
 
 
 def _counted(labels: tuple[str, ...], counts: Sequence[Counter]) -> Iterator[Sample]:
-    types = {counter.name: counter.raw for counter in counts if isinstance(counter.raw, int)}
-    total = [count for name, count in types.items() if name.startswith(_TOTAL)]
-    single = {name: count for name, count in types.items() if not name.startswith(_TOTAL)}
-    yield Sample(rows.ERRORS, labels, float(total[0] if total else sum(single.values())))
+    types = [(counter.name, counter.raw) for counter in counts if isinstance(counter.raw, int)]
+    totals = [count for name, count in types if name.startswith(_TOTAL)]
+    single: dict[str, int] = {}
+    for name, count in types:
+        if not name.startswith(_TOTAL):
+            single[name] = single.get(name, 0) + count
+    yield Sample(rows.ERRORS, labels, float(sum(totals) if totals else sum(single.values())))
     for name, count in single.items():
         if count:
             yield Sample(rows.ERROR_TYPES, (*labels, name), float(count))

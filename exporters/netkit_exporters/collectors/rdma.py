@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from netkit.catalogue.counter import CounterRow, hardware_rows, port_rows, tables
 from netkit.catalogue.metric_rows import rdma as rows
+from netkit.model.counter import Overflow
 from netkit.model.missing import Missing
 from netkit.model.rdma import RdmaDevice, RdmaPort
 from netkit.sources.attributes import base_name, names
@@ -26,6 +27,9 @@ from netkit_exporters.readout import Readout, Readouts, code_of_text, conversion
 
 _FRAME_EVERY = 12
 """Readings between two looks at what seldom changes: firmware, interface, link layer, what stands behind a name."""
+_ETHERNET = "Ethernet"
+_OF_INFINIBAND = frozenset(name for name, row in port_rows().items() if row.form.overflow is Overflow.STICKS)
+"""Link and credit counters of InfiniBand, which stick when full; traffic counters are 64 bits wide."""
 _SOFTWARE_DRIVER = "rdma_rxe"
 _BORROWED_NAMES = "mlx5_core"
 """Vendors' own builds of other drivers use these names."""
@@ -115,12 +119,13 @@ class _Device:
         if self._counters is None:
             self._counters = _Counters(self.key, device.driver, self._machine.options.get("unwrap") == "1")
             self._find_by_netlink(device)
-            self._plan(device)
+        self._plan(device)
 
     def _plan(self, device: RdmaDevice) -> None:
         assert self._counters is not None
         wanted = tuple(_readouts(self._machine, device, self._counters, frozenset(self._asked)))
-        self._readouts = Readouts(self._files, wanted)
+        if [readout.path for readout in wanted] != self._readouts.paths:
+            self._readouts = Readouts(self._files, wanted)
 
     def _find_by_netlink(self, device: RdmaDevice) -> None:
         if self._machine.open_kernel is None:
@@ -167,11 +172,20 @@ def _readouts(machine: Machine, device: RdmaDevice, counters: _Counters, asked: 
         if port.number not in asked:
             yield from _hardware(machine, device.name, place, number, counters)
         for name in names(machine.tree, f"{place}/counters")[:MOST_COUNTERS]:
-            yield counters.of_port(name, number, f"{place}/counters/{name}")
+            if port.link_layer != _ETHERNET or _says_something(machine, name, f"{place}/counters/{name}"):
+                yield counters.of_port(name, number, f"{place}/counters/{name}")
         labels = (device.name, number)
         yield Readout(f"{place}/state", rows.STATE, labels, code_of_text(rows.STATE, labels))
         yield Readout(f"{place}/phys_state", rows.PHYSICAL_STATE, labels, code_of_text(rows.PHYSICAL_STATE, labels))
         yield Readout(f"{place}/rate", rows.RATE, labels, rate_of_text(rows.RATE, labels))
+
+
+def _says_something(machine: Machine, name: str, path: str) -> bool:
+    """Tell whether a port counter means anything on Ethernet: traffic does, errors of InfiniBand links once they count.
+
+    Each of these files is a command to mlx5's firmware, and thirteen of them stay 0 there.
+    """
+    return name not in _OF_INFINIBAND or machine.tree.read(path) != b"0\n"
 
 
 def _hardware(machine: Machine, device: str, owner: str, port: str, counters: _Counters) -> Iterator[Readout]:
@@ -204,8 +218,9 @@ class _Inventory:
 
     key = "inventory"
 
-    def __init__(self, expected: int | None) -> None:
+    def __init__(self, expected: int | None, widths: bool) -> None:
         self._expected = expected
+        self._with_widths = widths
         self._roster = Roster()
         self._widths: tuple[Sample, ...] = ()
         self._noted: Mapping[str, str | Missing] | None = None
@@ -215,7 +230,8 @@ class _Inventory:
         self._roster = self._roster.after(present)
         if present is not self._noted:
             self._noted = present
-            self._widths = tuple(_widths({driver for driver in present.values() if isinstance(driver, str)}))
+            drivers = {driver for driver in present.values() if isinstance(driver, str)}
+            self._widths = tuple(_widths(drivers)) if self._with_widths else ()
 
     def read(self) -> Reading:
         """Count what the last look saw."""
@@ -242,7 +258,8 @@ class _Rdma:
         self._platform = named_platform(machine.options)
         self._virtual = machine.options.get("virtual_functions") == "1"
         self._devices: dict[str, tuple[str, _Device]] = {}
-        self._inventory = _Inventory(self._platform.nics if self._platform else None)
+        expected = self._platform.nics if self._platform else None
+        self._inventory = _Inventory(expected, widths=machine.options.get("widths") == "1")
         self._listed: tuple[str, ...] = ()
         self._drivers: Mapping[str, str | Missing] = {}
         self._roll_calls = 0

@@ -126,8 +126,6 @@ TABLE = CounterTable(
         ("rx_fec_uncorrectable_blocks", "phy_rx_fec_uncorrectable_blocks", "blocks", RX, "FEC could not correct"),
         ("rx_buffer_passed_threshold", "phy_rx_buffer_passed_threshold", "events", RX, "buffer nearly full"),
         ("rx_total_ring_discards", "nic_rx_out_of_buffer", "packets", RX, "dropped because the host posted no buffer"),
-        ("rx_bytes", "phy_rx_bytes", "bytes", RX, "on the wire"),
-        ("tx_bytes", "phy_tx_bytes", "bytes", TX, "on the wire"),
         ("rx_bytes_pri%d", "priority_rx_bytes", "bytes", RX, "of this priority"),
         ("tx_bytes_pri%d", "priority_tx_bytes", "bytes", TX, "of this priority"),
         ("link_down_events", "phy_link_down_events", "events", HERE, "the link went down"),

@@ -37,7 +37,5 @@ TABLE = CounterTable(
         ("mac_rx_bad_pkt_num", "phy_rx_discards", "packets", RX, "bad, not handed on"),
         ("mac_tx_bad_pkt_num", "phy_tx_discards", "packets", TX, "bad"),
         ("mac_tx_err_all_pkt_num", "phy_tx_errors", "packets", TX, "not sent because of an error"),
-        ("mac_rx_total_oct_num", "phy_rx_bytes", "bytes", RX, "on the wire"),
-        ("mac_tx_total_oct_num", "phy_tx_bytes", "bytes", TX, "on the wire"),
     ),
 )

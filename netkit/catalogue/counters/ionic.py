@@ -59,7 +59,5 @@ TABLE = CounterTable(
         ("frames_tx_bad", "phy_tx_errors", "packets", TX, "not sent because of an error"),
         ("hw_tx_dropped", "phy_tx_discards", "packets", TX, "dropped by the port before the wire"),
         ("hw_rx_missed_errors", "nic_rx_out_of_buffer", "packets", RX, "dropped because the host posted no buffer"),
-        ("octets_rx_all", "phy_rx_bytes", "bytes", RX, "on the wire"),
-        ("octets_tx_total", "phy_tx_bytes", "bytes", TX, "on the wire"),
     ),
 )

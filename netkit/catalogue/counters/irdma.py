@@ -60,7 +60,5 @@ TABLE = CounterTable(
         ("illegal_bytes.nic", "phy_rx_illegal_bytes", "bytes", RX, "of illegal frames"),
         ("mac_local_faults.nic", "phy_local_faults", "events", HERE, "this end lost the signal"),
         ("mac_remote_faults.nic", "phy_remote_faults", "events", RX, "the peer lost our signal"),
-        ("rx_bytes.nic", "phy_rx_bytes", "bytes", RX, "on the wire"),
-        ("tx_bytes.nic", "phy_tx_bytes", "bytes", TX, "on the wire"),
     ),
 )

@@ -53,18 +53,14 @@ _STATISTICS = rows(
     64,
     ("rx_discards_phy", "phy_rx_discards", "packets", RX, "dropped by the port for want of buffer"),
     ("tx_discards_phy", "phy_tx_discards", "packets", TX, "dropped by the port before the wire"),
-    ("tx_errors_phy", "phy_tx_errors", "packets", TX, "not sent because of an error"),
     ("rx_crc_errors_phy", "phy_rx_crc_errors", "packets", RX, "with a wrong frame check sequence"),
     ("rx_symbol_err_phy", "phy_rx_symbol_errors", "errors", RX, "symbols the physical layer could not read"),
     ("rx_pcs_symbol_err_phy", "phy_rx_pcs_symbol_errors", "errors", RX, "symbols FEC could not correct: traffic lost"),
     ("rx_corrected_bits_phy", "phy_rx_corrected_bits", "bits", RX, "corrected by FEC"),
     ("rx_bits_phy", "phy_rx_bits", "bits", RX, "in all, the base of an error ratio"),
     ("rx_buffer_passed_thres_phy", "phy_rx_buffer_passed_threshold", "events", RX, "buffer more than 85 % full"),
-    ("rx_bytes_phy", "phy_rx_bytes", "bytes", RX, "on the wire"),
-    ("tx_bytes_phy", "phy_tx_bytes", "bytes", TX, "on the wire"),
     ("rx_out_of_buffer", "nic_rx_out_of_buffer", "packets", RX, "dropped because the host posted no buffer"),
     ("rx_steer_missed_packets", "nic_rx_steering_missed", "packets", RX, "dropped because no steering rule matched"),
-    ("rx_oversize_pkts_buffer", "nic_rx_oversize", "packets", RX, "dropped because larger than the buffer"),
     ("dev_internal_queue_oob", "nic_rx_internal_queue_drops", "packets", RX, "dropped in an internal queue"),
     (
         "outbound_pci_buffer_overflow",
@@ -75,10 +71,6 @@ _STATISTICS = rows(
     ),
     ("rx_pci_signal_integrity", "pcie_rx_signal_errors", "errors", RX, "PCIe symbols in error"),
     ("tx_pci_signal_integrity", "pcie_tx_signal_errors", "errors", TX, "PCIe symbols in error"),
-    ("module_unplug", "module_unplugged", "events", HERE, "the optical module was pulled"),
-    ("module_bus_stuck", "module_bus_stuck", "events", HERE, "the module's bus was stuck"),
-    ("module_high_temp", "module_high_temperature", "events", HERE, "the module was too hot"),
-    ("module_bad_shorted", "module_bad", "events", HERE, "a bad or shorted cable or module"),
     ("rx_prio%d_discards", "priority_discards", "packets", RX, "of this priority, dropped"),
     (
         "rx_prio%d_buf_discard",
@@ -98,21 +90,18 @@ _STATISTICS = rows(
     ("rx_prio%d_bytes", "priority_rx_bytes", "bytes", RX, "of this priority"),
     ("tx_prio%d_bytes", "priority_tx_bytes", "bytes", TX, "of this priority"),
 )
-_LANES = rows(64, ("rx_err_lane_%d_phy", "phy_rx_lane_errors", "errors", RX, "raw errors of this lane before FEC"))
 # `_events` counts seconds with more than 30 % of stalls; without it, the gauge of the last second.
 _PCIE = labelled(
     ("operation", "read"),
     rows(
         64,
         ("outbound_pci_stalled_rd_events", "pcie_outbound_stalled_seconds", "seconds", TX, "PCIe stalled above 30 %"),
-        ("outbound_pci_stalled_rd", "pcie_outbound_stalled_percent", "percent", TX, "PCIe stalled, of the last second"),
     ),
 ) + labelled(
     ("operation", "write"),
     rows(
         64,
         ("outbound_pci_stalled_wr_events", "pcie_outbound_stalled_seconds", "seconds", TX, "PCIe stalled above 30 %"),
-        ("outbound_pci_stalled_wr", "pcie_outbound_stalled_percent", "percent", TX, "PCIe stalled, of the last second"),
     ),
 )
 _LINK = rows(32, ("link_down_events_phy", "phy_link_down_events", "events", HERE, "the link went down"))
@@ -122,5 +111,5 @@ TABLE = CounterTable(
     source="Linux drivers/infiniband/hw/mlx5/counters.c, Documentation/networking/.../mellanox/mlx5/counters.rst",
     drivers=("mlx5_core",),
     hardware=_QUEUE + _CONGESTION,
-    statistics=_STATISTICS + _LANES + _PCIE + _LINK,
+    statistics=_STATISTICS + _PCIE + _LINK,
 )

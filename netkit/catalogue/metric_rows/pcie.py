@@ -16,7 +16,7 @@ WIDTH = _AREA.gauge("current_link_width", "Lanes of the link above this function
 MAX_WIDTH = _AREA.gauge("max_link_width", "Lanes that both ends of the link can do.")
 ERRORS = _AREA.counter(
     "aer_errors_total",
-    "Errors received or sent here, by severity; an endpoint may show 0 while its link partner (upstream) counts.",
+    "Errors received or sent here, correctable or not; an endpoint may show 0 while its partner (upstream) counts.",
     "severity",
     "role",
 )

@@ -23,7 +23,7 @@ def _gauge(name: str, text: str, labels: tuple[str, ...] = _PORT, unit: str = ""
 UNKNOWN = Metric(
     name="netkit_rdma_hw_counter_total",
     kind=Kind.COUNTER,
-    help="Events as the driver counts them: a counter the catalogue does not know, under the driver's own name.",
+    help="Events on this node, whatever the driver counts under a name the catalogue does not know.",
     collector="rdma",
     labels=(*_PORT, "counter"),
 )

@@ -51,12 +51,6 @@ class Firmware:
         return getattr(self._tree, name)
 
 
-def test_a_port_becomes_series() -> None:
-    """The whole answer over two healthy RoCE rails."""
-    tree = made_up.roce_two_rails().tree()
-    scrape.check_golden("rdma", scrape.samples(COLLECTOR, machine(tree)))
-
-
 def test_the_firmware_is_asked_three_times_a_port_at_most() -> None:
     """All names of mlx5 on one port: one file fills the cache, the others are free."""
     names = [row.name for table in tables() if table.id == "mlx5" for row in table.hardware]
@@ -140,6 +134,14 @@ def test_expected_ports_and_rates_come_from_the_platform() -> None:
     rates = scrape.values(found, "netkit_rdma_port_expected_rate_bytes_per_second")
     assert len(rates) == 2
     assert set(rates.values()) == {50e9}
+
+
+def test_zeros_of_infiniband_on_ethernet_are_left_out() -> None:
+    """Thirteen firmware commands a port for nothing; one that counted all the same goes out."""
+    built = one_port({}, {"VL15_dropped": "0", "symbol_error": "3", "port_rcv_data": "0"})
+    given = {sample.metric.name for sample in scrape.samples(COLLECTOR, machine(built.tree()))}
+    assert "netkit_rdma_vl15_dropped_total" not in given
+    assert {"netkit_rdma_symbol_error_total", "netkit_rdma_port_data_received_bytes_total"} <= given
 
 
 def test_no_rdma_class_is_no_data() -> None:
