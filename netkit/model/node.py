@@ -39,7 +39,7 @@ class NodeSnapshot:
     ethernet_links: tuple[EthernetLink, ...] | Missing
     """By ethtool and DCB netlink, of interfaces with a device behind them or an RDMA port on them."""
     accelerators: Accelerators
-    processes: ProcessTable
+    processes: ProcessTable | Missing
     """Who has a GPU or a queue pair."""
 
     def pci_device(self, address: PciAddress) -> PciDevice | None:

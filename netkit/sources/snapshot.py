@@ -61,7 +61,9 @@ def read_node(
         rdma_links=rdma_links,
         ethernet_links=_ethernet_links(tree, kernel, rdma_links, virtual_functions),
         accelerators=accelerators,
-        processes=read_processes(tree, _pids(accelerators, rdma_links)),
+        processes=_not_recorded("processes")
+        if kernel is None and drivers is None
+        else read_processes(tree, _pids(accelerators, rdma_links)),
     )
 
 

@@ -60,7 +60,8 @@ def running_jobs(node: NodeSnapshot, matrix: DeviceMatrix) -> RunningJobs:
     gpus = _gpus_of_processes(node, matrix)
     pairs = _pairs_of_processes(node, matrix)
     owners = {pair.process: pair.owner for _, pair in _queue_pairs(node) if isinstance(pair.owner, str)}
-    known = {process.pid: process for process in node.processes.processes}
+    listed = () if isinstance(node.processes, Missing) else node.processes.processes
+    known = {process.pid: process for process in listed}
     processes = tuple(
         JobProcess(
             pid=pid,
@@ -133,8 +134,9 @@ def _notes(node: NodeSnapshot, processes: tuple[JobProcess, ...], shared: Counte
             if isinstance(node.accelerators.nvidia, Missing)
             else "processes on GPUs: no GPU answered"
         )
-    if node.processes.hidden is not None:
-        yield f"processes: {node.processes.hidden}"
+    hidden = node.processes if isinstance(node.processes, Missing) else node.processes.hidden
+    if hidden is not None:
+        yield f"processes: {hidden}"
     for process in processes:
         if len(process.gpus) > 1 and process.nics:
             yield f"process {process.pid} has {len(process.gpus)} GPUs: which of its NICs serves which cannot be seen"

@@ -131,7 +131,7 @@ def test_what_could_not_be_seen_is_said() -> None:
     sources = virtual_sources("n1")
     jobs, _ = joined(read_node(sources.tree, 0.0))
     assert jobs.used == {}
-    assert [note.partition(":")[0] for note in jobs.notes] == ["queue pairs", "processes on GPUs"]
+    assert [note.partition(":")[0] for note in jobs.notes] == ["queue pairs", "processes on GPUs", "processes"]
 
 
 def test_a_storage_client_without_a_gpu_is_listed_and_not_judged() -> None:
