@@ -24,7 +24,6 @@ COMMANDS = (
     "topo explain",
     "topo emit",
     "topo diff",
-    "topo jobs",
     "expect",
     "gangs",
     "gang",

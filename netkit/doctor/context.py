@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from netkit.catalogue.platforms import Platform
@@ -13,6 +14,7 @@ from netkit.model.check import NODE, Result, Rule
 from netkit.model.environment import Environment
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
+from netkit.roce.qos import SwitchQos
 from netkit.topology.hca_filter import HcaFilter
 from netkit.topology.node import topology_of_node
 from netkit.topology.view import TopologyView, view_of_topology
@@ -27,6 +29,8 @@ class Wishes:
     thresholds: Thresholds = field(default_factory=Thresholds)
     earlier: NodeSnapshot | None = None
     """A reading of the same node before, so that growth can be told from history."""
+    switches: Mapping[str, SwitchQos] = field(default_factory=dict)
+    """The switch port behind each interface, where somebody gave the switch's configuration; `*` is all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ def document(view: TopologyView) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "gpus": [_gpu(view, number) for number in range(len(view.matrix.gpus))],
-        "findings": [finding_document(finding) for finding in view.pairing.findings],
+        "findings": [_finding(finding) for finding in view.pairing.findings],
         "source": view.matrix.source,
         "platform": view.platform.id if view.platform else None,
         "partial": view.matrix.partial,
@@ -62,8 +62,7 @@ def _nic(matrix: DeviceMatrix, gpu: str, nic: NicEnd, effective: Candidate | Non
     }
 
 
-def finding_document(finding: TopologyFinding) -> dict[str, Any]:
-    """Return one finding as plain data."""
+def _finding(finding: TopologyFinding) -> dict[str, Any]:
     return {
         "id": finding.id,
         "severity": finding.severity.value,

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from netkit.catalogue.counter import CounterRow, statistic_rows
 from netkit.catalogue.metric_rows import ethtool as rows
+from netkit.catalogue.pause_names import pause_counts
 from netkit.model.counter import Counter
 from netkit.model.ethernet_link import ErrorCorrection
 from netkit.model.missing import Missing
 from netkit.sources.netlink.driver_statistics import read_driver_statistics
 from netkit.sources.netlink.ethtool import read_error_correction
 from netkit.sources.netlink.kernel import Kernel
-from netkit.sources.netlink.pause_names import pause_counts
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample
 from netkit_exporters.nics import Nic, NicSource, told
 from netkit_exporters.readout import label

@@ -1,6 +1,6 @@
 """Priority flow control: who stops whom, on which priority, for how long, beside which priorities are lossless at all.
 
-Counts come from the driver's statistics (`ethtool -S`, names by driver in `netkit.sources.netlink.pause_names`), which
+Counts come from the driver's statistics (`ethtool -S`, names by driver in `netkit.catalogue.pause_names`), which
 priorities are on from DCB netlink (IEEE 802.1Qbb). The counts DCB itself gives are stale on mlx5 and not used.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from netkit.catalogue.metric_rows import pfc as rows
 from netkit.catalogue.metrics import Metric
+from netkit.catalogue.pause_names import ROWS, PauseCount, PauseMeasure, pause_counts
 from netkit.model.ethernet_link import Pause
 from netkit.model.missing import Missing
 from netkit.model.qos import Dcb, PriorityFlowControl
@@ -17,7 +18,6 @@ from netkit.sources.netlink.dcb import read_dcb
 from netkit.sources.netlink.driver_statistics import read_driver_statistics
 from netkit.sources.netlink.ethtool import read_pause
 from netkit.sources.netlink.kernel import Kernel
-from netkit.sources.netlink.pause_names import ROWS, PauseCount, PauseMeasure, pause_counts
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample
 from netkit_exporters.nics import Nic, NicSource, told
 

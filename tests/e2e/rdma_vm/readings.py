@@ -76,10 +76,15 @@ def timed(read: Any) -> float:
 
 
 def recorded(live: LiveKernel) -> dict[str, str]:
-    """The machine under load: as it is read, and the recording of just that."""
+    """The machine under load: as it is read, and both recordings of it."""
     with LiveDrivers() as drivers:
-        whole = record_node(NodeSources(tree=TREE, kernel=live, drivers=drivers), time.time())
-    return {"node": repr(whole.node), "text": whole.text}
+        sources = NodeSources(tree=TREE, kernel=live, drivers=drivers)
+        whole = record_node(sources, time.time())
+        return {
+            "node": repr(whole.node),
+            "text": whole.text,
+            "redacted": record_node(sources, time.time(), redact=True).text,
+        }
 
 
 def readings(results: dict[str, Any]) -> None:

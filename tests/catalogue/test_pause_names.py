@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from netkit.catalogue.pause_names import ROWS, PauseMeasure, pause_counts, unmapped
 from netkit.model.counter import Counter, CounterForm
 from netkit.model.missing import Missing, Reason
-from netkit.sources.netlink.pause_names import ROWS, PauseMeasure, pause_counts, unmapped
 from tests.sources.extra_recordings import extra_data
 
 

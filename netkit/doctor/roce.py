@@ -1,0 +1,69 @@
+"""RoCE ports of a node as QoS chains, and whether anything on the node is lossless at all."""
+
+from __future__ import annotations
+
+from netkit.doctor.context import Context
+from netkit.doctor.nic_ports import NicPort
+from netkit.model.environment import Environment
+from netkit.model.ethernet import NetDev
+from netkit.model.missing import Missing, Reason
+from netkit.model.node import NodeSnapshot
+from netkit.roce.host_qos import host_qos
+from netkit.roce.qos import HostQos, Intent, SwitchQos
+from netkit.roce.qos_chain import QosChain, prove
+
+
+def qos_of(snapshot: NodeSnapshot, port: NicPort) -> HostQos | Missing:
+    """Return what the interface of a port does with RoCE traffic."""
+    netdev = _own(snapshot, port)
+    if netdev is None:
+        return Missing(reason=Reason.ABSENT, where=port.name, detail="no interface of this port is visible")
+    link = snapshot.ethernet_link(netdev.name)
+    if link is not None:
+        return host_qos(netdev, link.bridging)
+    unread = snapshot.ethernet_links
+    absent = Missing(reason=Reason.ABSENT, where=f"dcb of {netdev.name}", detail="not asked")
+    return host_qos(netdev, unread if isinstance(unread, Missing) else absent)
+
+
+def _own(snapshot: NodeSnapshot, port: NicPort) -> NetDev | None:
+    """Return the port's own interface: QoS is set on the members of a bond, not on the bond."""
+    name = port.port.netdev
+    found = snapshot.netdev(name) if isinstance(name, str) else None
+    return found or port.netdev
+
+
+def lossless_meant(snapshot: NodeSnapshot, context: Context) -> bool | Missing:
+    """Tell whether any NIC or switch port of this node is lossless; Missing where no NIC could be asked."""
+    if context.wishes.switches:
+        return True
+    found = [qos_of(snapshot, port) for port in context.ports if port.roce]
+    known = [qos.lossless for qos in found if isinstance(qos, HostQos) and not isinstance(qos.lossless, Missing)]
+    if any(known):
+        return True
+    if known:
+        return False
+    first = next((qos if isinstance(qos, Missing) else qos.lossless for qos in found), None)
+    return first if isinstance(first, Missing) else Missing(reason=Reason.ABSENT, where="dcb", detail="no RoCE port")
+
+
+def chain_of(snapshot: NodeSnapshot, context: Context, port: NicPort) -> QosChain:
+    """Return the proven or broken chain of one port."""
+    qos = qos_of(snapshot, port)
+    if isinstance(qos, Missing):
+        return QosChain(interface=port.name, switch_port=None, priority=None, links=())
+    return prove(intent_of(context.environment), qos, switch_of(context, qos.interface))
+
+
+def intent_of(environment: Environment) -> Intent:
+    """Return what a job's settings ask of the fabric."""
+    wanted, control = environment.number("NCCL_IB_TC"), environment.number("NCCL_IB_FIFO_TC")
+    return Intent(
+        traffic_class=wanted if wanted is not None and wanted >= 0 else None,
+        control_class=control if control is not None and control >= 0 else None,
+    )
+
+
+def switch_of(context: Context, interface: str) -> SwitchQos | None:
+    """Return the switch port behind an interface; a port given for every interface alike is named `*`."""
+    return context.wishes.switches.get(interface) or context.wishes.switches.get("*")
