@@ -18,6 +18,7 @@ class Use(StrEnum):
     FABRIC = "fabric"
     POLICY = "policy"
     HISTORY = "history"
+    HOSTFILES = "hostfiles"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,8 @@ class KubeResource:
     versions: tuple[str, ...] = ("v1",)
     namespaced: bool = True
     use: Use = Use.GANGS
+    verb: str = "list"
+    """What is done with it: list, or get by a name that a pod mentions."""
 
     @property
     def name(self) -> str:
@@ -144,6 +147,7 @@ def _rows() -> tuple[KubeResource, ...]:
         ),
         row(plural="networkpolicies", kind="NetworkPolicy", group="networking.k8s.io", use=Use.POLICY),
         row(plural="events", kind="Event", use=Use.HISTORY),
+        row(plural="configmaps", kind="ConfigMap", use=Use.HOSTFILES, verb="get"),
     )
 
 

@@ -67,7 +67,7 @@ def gangs(
         context=context,
         deadline_s=deadline,
     )
-    snapshot = snapshot_of(place, Use.GANGS, Use.DEVICES)
+    snapshot = snapshot_of(place, Use.GANGS, Use.HOSTFILES, Use.DEVICES)
     found = gangs_in(snapshot)
     if form is OutputForm.JSON:
         emit(gangs_json.render(found, incomplete(snapshot)))
@@ -106,7 +106,7 @@ def show_gang(
         context=context,
         deadline_s=deadline,
     )
-    snapshot = snapshot_of(place, Use.GANGS, Use.DEVICES, Use.FABRIC)
+    snapshot = snapshot_of(place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC)
     gang = gang_named(name, gangs_in(snapshot), where_of(snapshot))
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(

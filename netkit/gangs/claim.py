@@ -35,7 +35,7 @@ class Standing:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Claim:
     """One gang in the words of one system."""
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from netkit.gangs.fields import Field, Place
+from netkit.gangs.fields import Field, Joined, Place
 from netkit.model.gang_snapshot import GangSnapshot
 from netkit.model.kube_object import KubeObject, Owner
 
@@ -36,7 +36,7 @@ class Cluster:
     def __init__(self, snapshot: GangSnapshot) -> None:
         self.snapshot = snapshot
         self.pods = snapshot.objects("pods")
-        self._fields: dict[Field, Mapping[Key, tuple[KubeObject, ...]]] = {}
+        self._fields: dict[Field | Joined, Mapping[Key, tuple[KubeObject, ...]]] = {}
         self._named: dict[str, Mapping[Key, KubeObject]] = {}
 
     def has(self, resource: str) -> bool:
@@ -53,7 +53,7 @@ class Cluster:
             self._named[resource] = {(one.namespace, one.name): one for one in self.objects(resource)}
         return self._named[resource].get(key)
 
-    def with_field(self, field: Field) -> Mapping[Key, tuple[KubeObject, ...]]:
+    def with_field(self, field: Field | Joined) -> Mapping[Key, tuple[KubeObject, ...]]:
         """Return pods that have a field, by namespace and its value."""
         if field not in self._fields:
             pods = self._pods_with.get((field.place, field.key), ()) if field.place is not Place.SPEC else self.pods
@@ -70,6 +70,15 @@ class Cluster:
             for key in pod.annotations:
                 found[Place.ANNOTATION, key].append(pod)
         return found
+
+    @cached_property
+    def owned(self) -> Mapping[str, tuple[KubeObject, ...]]:
+        """Pods by the uid of each of their owners, near and far."""
+        found: defaultdict[str, list[KubeObject]] = defaultdict(list)
+        for pod in self.pods:
+            for owner, _ in self.chain(pod):
+                found[owner.uid].append(pod)
+        return {uid: tuple(pods) for uid, pods in found.items()}
 
     @cached_property
     def _by_uid(self) -> Mapping[str, KubeObject]:

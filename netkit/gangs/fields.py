@@ -44,6 +44,37 @@ class Field:
         return f"spec.{self.key}" if self.place is Place.SPEC else f"{self.place} {self.key}"
 
 
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Several fields that name a gang together, such as a set and a group in it."""
+
+    fields: tuple[Field, ...]
+    between: str
+
+    @property
+    def place(self) -> Place:
+        """Where the first field stands."""
+        return self.fields[0].place
+
+    @property
+    def key(self) -> str:
+        """The first field's key: a pod without it has no such name."""
+        return self.fields[0].key
+
+    def of(self, pod: KubeObject) -> str:
+        """Return the values joined, empty unless all are there."""
+        values = [field.of(pod) for field in self.fields]
+        return self.between.join(values) if all(values) else ""
+
+    def evidence(self, pod: KubeObject, system: str) -> Evidence:
+        """Return the joined value on a pod as evidence."""
+        return Evidence(object=str(pod), field=str(self), value=self.of(pod), system=system)
+
+    def __str__(self) -> str:
+        """The fields as a person finds them in YAML."""
+        return " and ".join(map(str, self.fields))
+
+
 def label(key: str) -> Field:
     """Return a label as a field."""
     return Field(Place.LABEL, key)

@@ -14,9 +14,9 @@ _GATES = {
 }
 _AVAILABLE = re.compile(r"0/(\d+) nodes are available: (.*?)(?:\. preemption|$)")
 _SIBLINGS = re.compile(r"cannot find enough sibling pods.*minMember of group: (\d+)", re.DOTALL)
+_WITH_ITS_GROUP = re.compile(r"gets rejected due to member Pod \"?([\w./-]+)")
+_REJECTED = re.compile(r"Gang .*gets rejected due to pod is unschedulable")
 _DENIED = re.compile(r"last failed in ([\w.]+), deny")
-
-BOUND, GATED, LOOKED, UNSEEN = "bound", "gated", "looked", "unseen"
 
 
 def gates(pod: KubeObject) -> tuple[str, ...]:
@@ -45,6 +45,11 @@ def scheduler_words(message: str) -> str:
     siblings = _SIBLINGS.search(message)
     if siblings:
         return f"fewer pods of the gang exist than its minimum of {siblings[1]}"
+    together = _WITH_ITS_GROUP.search(message)
+    if together:
+        return f"a member of a gang placed together with it, {together[1]}, found no place"
+    if _REJECTED.search(message):
+        return "a member of the gang found no place, so none is placed"
     denied = _DENIED.search(message)
     if denied:
         return f"the gang failed a moment ago and is not tried again for {denied[1]}"

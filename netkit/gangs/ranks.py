@@ -9,37 +9,49 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from netkit.gangs.fields import Field
 from netkit.model.gang import Evidence, Rank, RankOf
 from netkit.model.kube_object import KubeObject
 
 _SUFFIX = re.compile(r"-(\d{1,6})$")
+_MOST_DIGITS = 6
+
+Indices = dict[str, tuple[int, Evidence]]
 
 
 def ranks(
     pods: Sequence[KubeObject],
-    fields: Sequence[Field],
     system: str,
+    whole: Sequence[Field] = (),
+    within: Sequence[Field] = (),
     groups: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> dict[str, Rank]:
-    """Return a rank for each pod by uid; groups (tasks, replica types) follow one another in the given order."""
-    parts = _parts(pods, groups or {}, order)
-    found: dict[str, Rank] = {}
+    """Return a rank for each pod by uid.
+
+    `whole` are fields that number all members, `within` those that number the members of one group (task, replica
+    type); groups follow one another in the given order, others after them by name.
+    """
+    indices = _declared(pods, whole, system) or _in_sequence(_parts(pods, groups or {}, order), within, system)
+    return {uid: Rank(number=number, of=RankOf.NODE, evidence=evidence) for uid, (number, evidence) in indices.items()}
+
+
+def _in_sequence(parts: Sequence[Sequence[KubeObject]], within: Sequence[Field], system: str) -> Indices:
+    found: Indices = {}
     start = 0
     for part in parts:
-        indices = _indices(part, fields, system)
+        indices = _declared(part, within, system) or _by_name(part, system)
         for uid, (number, evidence) in indices.items():
-            shown = evidence if len(parts) == 1 else _after(evidence, start)
-            found[uid] = Rank(number=start + number, of=RankOf.NODE, evidence=shown)
+            found[uid] = start + number, evidence if len(parts) == 1 else _after(evidence, start)
         start += max((number for number, _ in indices.values()), default=-1) + 1
     return found
 
 
 def _after(evidence: Evidence, start: int) -> Evidence:
     field = f"{evidence.field}, after {start} members of earlier groups" if start else evidence.field
-    return Evidence(object=evidence.object, field=field, value=evidence.value, system=evidence.system, declared=False)
+    return replace(evidence, field=field, declared=False)
 
 
 def _parts(pods: Iterable[KubeObject], groups: Mapping[str, str], order: Sequence[str]) -> list[list[KubeObject]]:
@@ -50,15 +62,20 @@ def _parts(pods: Iterable[KubeObject], groups: Mapping[str, str], order: Sequenc
     return [parts[name] for name in [*known, *sorted(set(parts) - set(known))]]
 
 
-def _indices(pods: Sequence[KubeObject], fields: Sequence[Field], system: str) -> dict[str, tuple[int, Evidence]]:
+def _declared(pods: Sequence[KubeObject], fields: Sequence[Field], system: str) -> Indices:
+    """Return the numbers of the first field that every pod has, nothing when none is on all of them."""
     for field in fields:
         values = {pod.uid: field.of(pod) for pod in pods}
-        if all(value.isascii() and value.isdigit() and len(value) < 7 for value in values.values()):
+        if values and all(map(_is_number, values.values())):
             return {pod.uid: (int(values[pod.uid]), field.evidence(pod, system)) for pod in pods}
-    return _by_name(pods, system)
+    return {}
 
 
-def _by_name(pods: Sequence[KubeObject], system: str) -> dict[str, tuple[int, Evidence]]:
+def _is_number(value: str) -> bool:
+    return value.isascii() and value.isdigit() and len(value) <= _MOST_DIGITS
+
+
+def _by_name(pods: Sequence[KubeObject], system: str) -> Indices:
     ends = {pod.uid: _SUFFIX.search(pod.name) for pod in pods}
     numbers = {uid: int(match[1]) for uid, match in ends.items() if match}
     if len(numbers) == len(pods) and len(set(numbers.values())) == len(pods):

@@ -67,29 +67,40 @@ def _without_replaced(pods: Sequence[KubeObject], claim: Claim) -> Iterable[Kube
             yield pod
 
 
-def _without_shadows(gangs: Sequence[Gang]) -> Iterable[Gang]:
-    """Leave out gangs without members whose declaring object made, or was made by, a gang that has them."""
-    taken = {(gang.namespace, gang.workload.name) for gang in gangs if gang.members and gang.workload}
-    taken |= {(gang.namespace, gang.name) for gang in gangs if gang.members}
-    for gang in gangs:
-        made_by = (gang.namespace, gang.workload.name if gang.workload else gang.name)
-        if gang.members or not {made_by, (gang.namespace, gang.name)} & taken:
-            yield gang
+def _without_shadows(gangs: Sequence[Gang]) -> Sequence[Gang]:
+    """Fold gangs without members into the gang of the same name or workload that is believed first."""
+    kept: list[Gang] = []
+    places: dict[tuple[str, str], int] = {}
+    for gang in sorted(gangs, key=lambda gang: not gang.members):
+        names = (gang.name, gang.workload.name if gang.workload else gang.name)
+        keys = [(gang.namespace, name) for name in names]
+        known = [] if gang.members else [places[key] for key in keys if key in places]
+        place = known[0] if known else len(kept)
+        if known:
+            systems = tuple(dict.fromkeys((*kept[place].systems, *gang.systems)))
+            kept[place] = replace(kept[place], systems=systems)
+        else:
+            kept.append(gang)
+        for key in keys:
+            places.setdefault(key, place)
+    return kept
 
 
 def _gang(cluster: Cluster, claim: Claim, pods: tuple[KubeObject, ...], more: Mapping[KubeObject, list[Claim]]) -> Gang:
     claims = [claim, *dict.fromkeys(other for pod in pods for other in more[pod] if other is not claim)]
-    state, why = _standing(claims, pods)
+    # A job of a set numbers its own pods only: ranks come from claims that hold the whole gang.
+    whole = [one for one in claims if one is claim or set(pods) <= set(one.pods)]
+    state, why = _standing(whole, pods)
     return Gang(
         namespace=claim.namespace,
         name=claim.name,
         workload=_workload(cluster, claim, pods),
         systems=tuple(dict.fromkeys(one.system for one in claims)),
-        min_members=_first_known([one.min_members for one in claims]),
-        total=_first_known([one.total for one in claims]),
+        min_members=_first_known([one.min_members for one in whole]),
+        total=_first_known([one.total for one in whole]),
         state=state,
         why=why,
-        members=tuple(sorted((_member(pod, claims) for pod in pods), key=_by_rank)),
+        members=tuple(sorted((_member(pod, claims, _rank(pod, whole)) for pod in pods), key=_by_rank)),
         evidence=tuple(evidence for one in claims for evidence in one.evidence),
         problems=tuple(dict.fromkeys(problem for one in claims for problem in one.problems)),
     )
@@ -106,9 +117,8 @@ def _first_known(sizes: Sequence[int | Missing]) -> int | Missing:
     return told[0] if told else sizes[0]
 
 
-def _member(pod: KubeObject, claims: Sequence[Claim]) -> Member:
+def _member(pod: KubeObject, claims: Sequence[Claim], rank: Rank | Missing) -> Member:
     node = pod.text("spec", "nodeName")
-    rank = _rank(pod, claims)
     found = [one.pod_evidence[pod.uid] for one in claims if pod.uid in one.pod_evidence]
     return Member(
         namespace=pod.namespace,
@@ -227,7 +237,7 @@ def chosen_pods(cluster: Cluster, name: str, pods: Sequence[KubeObject], how: st
         pods=tuple(pods),
         min_members=len(pods),
         total=len(pods),
-        ranks=ranks(pods, (), "selection"),
+        ranks=ranks(pods, "selection"),
         pod_evidence={
             pod.uid: Evidence(object=str(pod), field="given by the user", value=how, system="selection") for pod in pods
         },

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from netkit.catalogue.kube_resources import KubeResource
 from netkit.errors import NetkitError, SourceError
 from netkit.model.kube_object import KubeObject, text_of
 from netkit.model.text import visible
 from netkit.sources.kube_config import Access, Open, without_userinfo
-from netkit.sources.kube_objects import objects_of
+from netkit.sources.kube_objects import object_of, objects_of
 
 MOST_BODY_BYTES = 256 << 20
 MOST_PAGES = 100_000
@@ -29,6 +29,7 @@ _CHUNK = 1 << 18
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
 _GONE = 410
 _UNAUTHORIZED = 401
+_MOVED = frozenset({404, 409})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,19 @@ class Api:
                 return [found for page in self._pages(resource, version, namespace, selector) for found in page]
             except RefusedError as fault:
                 if fault.status != _GONE or restart >= self._limits.restarts:
+                    raise
+        raise AssertionError
+
+    def object(self, resource: KubeResource, namespace: str, name: str) -> KubeObject:
+        """Return one object of the core API by name; one that is gone is asked for once more, then explained."""
+        path = f"/api/{resource.versions[0]}/namespaces/{namespace}/{resource.plural}/{quote(name)}"
+        what = f"get {resource.name} {visible(name)} in namespace {visible(namespace)}"
+        for again in (True, False):
+            try:
+                body, _ = self.get(path, {}, what)
+                return object_of(body, resource.name)
+            except RefusedError as fault:
+                if fault.status not in _MOVED or not again:
                     raise
         raise AssertionError
 
@@ -260,7 +274,8 @@ def _meaning(status: int, what: str) -> str:
     words = {
         401: "401: the credentials are not valid or have expired",
         403: f"403: you lack verb {verb!r} on {rest} (see: netkit deploy rbac)",
-        404: "404: no such resource",
+        404: "404: it is not there (any more)",
+        409: "409: it is being changed by somebody else",
         410: "410: the listing expired while it was read",
         429: "429: API throttled",
     }

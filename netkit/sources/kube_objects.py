@@ -96,7 +96,21 @@ def _prune(body: dict[str, Any], resource: str) -> None:
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     if isinstance(annotations, dict):
         annotations.pop(_APPLIED, None)
-    _prune_containers(body)
+    if resource == "configmaps":
+        _split_lines(body)
+    else:
+        _prune_containers(body)
+
+
+def _split_lines(body: dict[str, Any]) -> None:
+    """Hold the files of a ConfigMap as lists of lines: a line break is structure there, not decoration."""
+    data = body.get("data")
+    if isinstance(data, dict):
+        body["data"] = {name: _lines(text) for name, text in data.items()}
+
+
+def _lines(text: Any) -> Any:
+    return text[:MOST_TEXT].splitlines() if isinstance(text, str) else text
 
 
 def _prune_containers(value: Any, depth: int = 0) -> None:

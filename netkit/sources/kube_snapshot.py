@@ -6,8 +6,9 @@ pods nothing can be said, so they must be readable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from netkit.catalogue.hostfile_mounts import hostfile_configs
 from netkit.catalogue.kube_resources import KubeResource
 from netkit.model.gang_snapshot import GangSnapshot, Listing
 from netkit.model.missing import Missing, Reason
@@ -22,10 +23,13 @@ def read_snapshot(
 ) -> GangSnapshot:
     """List resources in a namespace (empty: all); a label selector chooses among pods only."""
     versions = api.versions()
-    listings = {
-        resource.name: _listing(api, resource, versions, namespace, selector if resource.name == "pods" else "")
-        for resource in resources
-    }
+    listings: dict[str, Listing] = {}
+    for resource in resources:
+        if resource.verb == "get":
+            listings[resource.name] = _mentioned(api, resource, listings)
+        else:
+            chosen = selector if resource.name == "pods" else ""
+            listings[resource.name] = _listing(api, resource, versions, namespace, chosen)
     return GangSnapshot(server=api.access.server, namespace=namespace, taken_at=taken_at, listings=listings)
 
 
@@ -48,6 +52,23 @@ def _listing(
             reason=Reason.UNSUPPORTED, where=where, detail=f"served in {known}, known {resource.versions[0]}"
         )
     return Missing(reason=Reason.ABSENT, where=where)
+
+
+def _mentioned(api: Api, resource: KubeResource, listings: Mapping[str, Listing]) -> Listing:
+    """Get the ConfigMaps that pods mount as hostfiles, by name: a list would show what is none of our business."""
+    pods = listings.get("pods", ())
+    known = pods if isinstance(pods, tuple) else ()
+    wanted = {(pod.namespace, name) for pod in known for name in hostfile_configs(pod)}
+    found = []
+    for namespace, name in sorted(wanted):
+        try:
+            found.append(api.object(resource, namespace, name))
+        except RefusedError as fault:
+            if fault.status in _DENIED:
+                return Missing(reason=Reason.DENIED, where=f"{api.access.server} {resource.name}", detail=fault.where)
+            if fault.status not in _ABSENT:
+                raise
+    return tuple(found)
 
 
 def _served(resource: KubeResource, versions: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

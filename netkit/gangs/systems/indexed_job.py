@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from netkit.gangs.claim import GangSystem, Layer, Standing
 from netkit.gangs.fields import annotation, env, label
-from netkit.gangs.marked import Marked, Pods, at, conditions
+from netkit.gangs.marked import Marked, Seen, at, conditions
 from netkit.model.gang import GangState
-from netkit.model.kube_object import KubeObject
 
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _BY_CONDITION = conditions(
@@ -20,10 +19,10 @@ _BY_CONDITION = conditions(
 )
 
 
-def _standing(job: KubeObject, pods: Pods) -> Standing:
-    if job.find("spec", "suspend") is True:
+def _standing(seen: Seen) -> Standing:
+    if seen.declaring is not None and seen.declaring.find("spec", "suspend") is True:
         return Standing(state=GangState.WAITING, why="the job is suspended: nobody has let it start yet")
-    return _BY_CONDITION(job, pods)
+    return _BY_CONDITION(seen)
 
 
 JOBS = Marked(
@@ -35,7 +34,7 @@ JOBS = Marked(
     total=at("spec", "parallelism"),
     size_field="spec.parallelism",
     believe=lambda pod: bool(pod.label(_INDEX) or pod.annotation(_INDEX)),
-    wanted=lambda job: job.text("spec", "completionMode") == "Indexed",
+    wanted=lambda job, _pods: job.text("spec", "completionMode") == "Indexed",
     standing=_standing,
     rank_fields=(label(_INDEX), annotation(_INDEX), env("JOB_COMPLETION_INDEX")),
 )

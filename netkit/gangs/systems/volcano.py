@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from netkit.gangs.claim import GangSystem, Layer, Standing, unknown
-from netkit.gangs.cluster import Cluster
+from netkit.gangs.claim import GangSystem, Layer, Standing
 from netkit.gangs.fields import annotation, env, label
-from netkit.gangs.marked import Marked, Pods, at
+from netkit.gangs.marked import Marked, Seen, at, not_told
 from netkit.model.gang import GangState
 from netkit.model.kube_object import KubeObject, number_of, text_of
 from netkit.model.missing import Missing
@@ -31,7 +30,10 @@ _PHASES = {
 }
 
 
-def _standing(group: KubeObject, _pods: Pods) -> Standing:
+def _standing(seen: Seen) -> Standing:
+    group = seen.declaring
+    if group is None:
+        return Standing()
     phase = group.text("status", "phase")
     if phase == "Completed":
         return Standing(state=GangState.FINISHED, why="all members have finished")
@@ -42,22 +44,23 @@ def _standing(group: KubeObject, _pods: Pods) -> Standing:
     return Standing(state=GangState.WAITING if phase == "Pending" else None, why="; ".join(filter(None, said)))
 
 
-def _job(cluster: Cluster, group: KubeObject | None, pods: Pods) -> KubeObject | None:
-    owners = [owner.name for owner in group.owners() if owner.kind == "Job"] if group is not None else []
-    names = owners or [pod.label("volcano.sh/job-name") for pod in pods[:1]]
-    namespaces = [one.namespace for one in (group, *pods) if one is not None]
-    return cluster.named(_JOBS, (namespaces[0], names[0])) if names and namespaces else None
+def _job(seen: Seen) -> KubeObject | None:
+    """Return the job behind a group: its owner, else what its pods say."""
+    owners = [owner.name for owner in seen.declaring.owners() if owner.kind == "Job"] if seen.declaring else []
+    names = owners or [pod.label("volcano.sh/job-name") for pod in seen.pods[:1]]
+    namespaces = [one.namespace for one in (seen.declaring, *seen.pods) if one is not None]
+    return seen.cluster.named(_JOBS, (namespaces[0], names[0])) if names and namespaces else None
 
 
-def _tasks(cluster: Cluster, group: KubeObject | None, pods: Pods) -> Sequence[str]:
-    job = _job(cluster, group, pods)
+def _tasks(seen: Seen) -> Sequence[str]:
+    job = _job(seen)
     return [text_of(task.get("name")) for task in job.rows("spec", "tasks")] if job is not None else ()
 
 
-def _total(cluster: Cluster, group: KubeObject | None, pods: Pods) -> int | Missing:
-    job = _job(cluster, group, pods)
+def _total(seen: Seen) -> int | Missing:
+    job = _job(seen)
     if job is None:
-        return len(pods) if pods else unknown("no pods and no job")
+        return len(seen.pods) if seen.pods else not_told(seen)
     sizes = [number_of(task.get("replicas", 1), f"{job} spec.tasks replicas") for task in job.rows("spec", "tasks")]
     unusable = [size for size in sizes if isinstance(size, Missing)]
     return unusable[0] if unusable else sum(size for size in sizes if isinstance(size, int))
@@ -78,13 +81,8 @@ GROUPS = Marked(
     standing=_standing,
     parts=lambda pod: pod.label("volcano.sh/task-spec"),
     part_order=_tasks,
-    rank_fields=(
-        annotation("hccl/rankIndex"),
-        env("RANK"),
-        label("volcano.sh/task-index"),
-        annotation("volcano.sh/task-index"),
-        env("VC_TASK_INDEX"),
-    ),
+    rank_fields=(annotation("hccl/rankIndex"), env("RANK")),
+    index_fields=(label("volcano.sh/task-index"), annotation("volcano.sh/task-index"), env("VC_TASK_INDEX")),
 )
 
 SYSTEM = GangSystem(
