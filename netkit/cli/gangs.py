@@ -121,10 +121,13 @@ def show_gang(
 def gangs_in(snapshot: GangSnapshot) -> tuple[Gang, ...]:
     """Return all gangs of a snapshot."""
     from netkit.gangs.cluster import Cluster
+    from netkit.gangs.device_sources import device_sources
+    from netkit.gangs.devices import with_devices
     from netkit.gangs.resolver import resolve
     from netkit.gangs.systems import systems
 
-    return resolve(Cluster(snapshot), systems())
+    cluster = Cluster(snapshot)
+    return with_devices(resolve(cluster, systems()), cluster, device_sources())
 
 
 def gang_named(name: str, found: tuple[Gang, ...], where: str) -> Gang:
