@@ -70,6 +70,7 @@ class Gpu:
 class Nic:
     """One network port. `index` orders ports as the network plugin does; `rate` is None where nobody says.
 
+    `rail` is what NCCL 2.30 and later writes into its files, None elsewhere.
     `members` names the physical ports of a merged NIC, and is the port's own name for one that is not merged.
     """
 
@@ -82,6 +83,7 @@ class Nic:
     rate: float | None = None
     port: int | None = None
     guid: str | None = None
+    rail: str | None = None
     gdr: bool | None = None
     bridged: bool = False
     root: str | None = None

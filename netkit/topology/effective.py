@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from netkit.model.pci import PciPath
 from netkit.model.topology import Gpu, Nic, Path, Topology
-from netkit.topology.paths import PathTable, physical_type
+from netkit.topology.paths import PathTable, physical_paths
 
 _CHANNELS = 64
 
@@ -45,14 +45,17 @@ class EffectivePaths:
     """Every GPU-NIC path after NCCL has decided what it can use."""
 
     def __init__(self, topology: Topology, settings: NcclSettings, paths: PathTable | None = None) -> None:
-        self.gpus = topology.gpus
-        self.nics = topology.nics
+        # NCCL walks devices in the order of the file, which need not be the order of their numbers.
+        order = {key: at for at, key in enumerate(topology.kinds)}
+        self.gpus = tuple(sorted(topology.gpus, key=lambda gpu: order[gpu.key]))
+        self.nics = tuple(sorted(topology.nics, key=lambda nic: order[nic.key]))
         self.settings = settings
         self._table = paths or PathTable(topology)
         self.out = {(gpu.key, nic.key): self._table.between(gpu.key, nic.key) for gpu in self.gpus for nic in self.nics}
         self.back = {
             (nic.key, gpu.key): self._table.between(nic.key, gpu.key) for gpu in self.gpus for nic in self.nics
         }
+        self._physical = {gpu.key: physical_paths(self._table, gpu, self.nics) for gpu in self.gpus}
         self.relay: dict[tuple[str, str], Gpu] = {}
         self._owners: dict[str, Gpu | None] = {}
         self._prefer_coherent()
@@ -70,8 +73,7 @@ class EffectivePaths:
 
     def physical(self, gpu: Gpu, nic: Nic) -> Path:
         """Return the path as slots and cables give it, whatever drivers and settings make of it."""
-        path = self._table.between(gpu.key, nic.key)
-        return replace(path, type=physical_type(path))
+        return self._physical[gpu.key][nic.key]
 
     def local_nics(self, gpu: Gpu) -> list[Nic]:
         """Return the NICs of the widest path, and among those the nearest."""
@@ -160,11 +162,13 @@ def _local(devices: Sequence[Device], paths: Sequence[Path]) -> list[Device]:
 
 
 def _by_rail(nics: Sequence[Nic]) -> tuple[list[Nic], list[int]]:
-    """Order NICs rail by rail; ports of one adapter (one GUID) share a rail. Return them and where each rail starts."""
+    """Order NICs rail by rail: as the file says, or ports of one GUID together, even where that is 0, as of sockets.
+
+    Return them and where each rail starts.
+    """
     rails: dict[str, list[Nic]] = {}
     for nic in nics:
-        unique = nic.guid not in {None, "0x0", "0"}
-        rails.setdefault(str(nic.guid) if unique else nic.key, []).append(nic)
+        rails.setdefault(nic.rail or nic.guid or nic.key, []).append(nic)
     ordered = [nic for rail in rails.values() for nic in rail]
     offsets = [0]
     for rail in rails.values():

@@ -7,7 +7,7 @@ finds the devices by address at run time, so here the PCI class says what they a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from netkit.errors import InputError
@@ -246,7 +246,8 @@ class _Reader:
         gdr = flag(tag, "gdr", self.problems)
         name = self._net_name(tag.attributes.get("name") or f"net{index}", where or nic)
         self._add_net(name, nic, index, where, numa, rate)
-        self.draft.nics[-1] = replace(self.draft.nics[-1], port=port, guid=guid, gdr=gdr)
+        rail = tag.attributes.get("rail")
+        self.draft.nics[-1] = replace(self.draft.nics[-1], port=port, guid=guid, rail=rail, gdr=gdr)
 
     def _rate(self, tag: Tag) -> float:
         mbps = integer(tag, "speed", self.problems)
@@ -287,12 +288,12 @@ class _Reader:
 
     def _place_bare(self) -> None:
         """Devices known by class only are numbered by address, as the driver and the verbs plugin number them."""
-        first = 1 + max((gpu.index for gpu in self.draft.gpus), default=-1)
-        for index, (where, key, numa) in enumerate(sorted(self._bare_gpus, key=_by_address), first):
-            self._add_gpu(key, index, where, numa, None)
-        first = 1 + max(self._net_devs, default=-1)
-        for index, (where, key, numa) in enumerate(sorted(self._bare_nics, key=_by_address), first):
-            self._add_net(self._net_name(key.removeprefix("pci:"), key), key, index, where, numa, None)
+        numbers = _by_address(self._bare_gpus, 1 + max((gpu.index for gpu in self.draft.gpus), default=-1))
+        for where, key, numa in self._bare_gpus:
+            self._add_gpu(key, numbers[key], where, numa, None)
+        numbers = _by_address(self._bare_nics, 1 + max(self._net_devs, default=-1))
+        for where, key, numa in self._bare_nics:
+            self._add_net(self._net_name(key.removeprefix("pci:"), key), key, numbers[key], where, numa, None)
         if self._bare_nics:
             self.draft.notes.append("NIC rates are not in this file: path bandwidths are those of PCIe alone")
 
@@ -361,6 +362,6 @@ class _Reader:
                 self.draft.connect(key, other, LinkKind.LOC, LOCAL_BANDWIDTH)
 
 
-def _by_address(device: tuple[PciAddress | None, str, int | None]) -> tuple[bool, PciAddress, str]:
-    where, key, _ = device
-    return (where is None, where or PciAddress(0, 0, 0, 0), key)
+def _by_address(devices: Sequence[tuple[PciAddress | None, str, int | None]], first: int) -> dict[str, int]:
+    ordered = sorted(devices, key=lambda one: (one[0] is None, one[0] or PciAddress(0, 0, 0, 0), one[1]))
+    return {key: number for number, (_, key, _) in enumerate(ordered, first)}

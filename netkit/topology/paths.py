@@ -6,7 +6,8 @@ one that is not longer than the step allows; two switches make PXB, the CPU make
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from netkit.model.pci import PciPath
 from netkit.model.topology import (
@@ -121,18 +122,26 @@ class PathTable:
         return min(hops, key=lambda one: one[0])[1] if hops else None
 
 
-def physical_reach(table: PathTable, gpu: Gpu, nic: Nic) -> Reach:
-    """Return the distance that slots and cables give, whatever drivers and settings make of it."""
-    path = table.between(gpu.key, nic.key)
-    kind = physical_type(path)
+def physical_paths(table: PathTable, gpu: Gpu, nics: Sequence[Nic]) -> dict[str, Path]:
+    """Return the ways slots and cables give to each NIC, by its key, whatever drivers and settings make of them.
+
+    A way to the CPU by C2C and on by PCIe is P2C to the widest NICs, as NCCL has it since 2.29, and PHB to others.
+    """
+    found = {nic.key: table.between(gpu.key, nic.key) for nic in nics}
+    widest = max((path.bandwidth for path in found.values()), default=0.0)
+    return {
+        key: replace(path, type=PciPath.P2C) if path.bandwidth == widest and _coherent(path) else path
+        for key, path in found.items()
+    }
+
+
+def _coherent(path: Path) -> bool:
+    return path.type is PciPath.PHB and any(link.kind is LinkKind.C2C for link in path.links)
+
+
+def _reach(path: Path, gpu: Gpu, nic: Nic) -> Reach:
     known = path.bandwidth if 0 < path.bandwidth < LOCAL_BANDWIDTH else None
-    return Reach(path=kind, label=smi_label(kind, gpu, nic), bandwidth=known)
-
-
-def physical_type(path: Path) -> PciPath:
-    """Return the type of a path, P2C where it goes to the CPU by C2C and on by PCIe."""
-    coherent = any(link.kind is LinkKind.C2C for link in path.links)
-    return PciPath.P2C if coherent and path.type is PciPath.PHB else path.type
+    return Reach(path=path.type, label=smi_label(path.type, gpu, nic), bandwidth=known)
 
 
 def smi_label(kind: PciPath, gpu: Gpu, nic: Nic) -> str:
@@ -145,7 +154,10 @@ def smi_label(kind: PciPath, gpu: Gpu, nic: Nic) -> str:
 def matrix_of(topology: Topology, paths: PathTable | None = None) -> DeviceMatrix:
     """Return the physical distances between every GPU and NIC of a graph; `paths` saves searching them again."""
     table = paths or PathTable(topology)
-    reach = {(gpu.id, nic.name): physical_reach(table, gpu, nic) for gpu in topology.gpus for nic in topology.nics}
+    ways = {gpu.id: physical_paths(table, gpu, topology.nics) for gpu in topology.gpus}
+    reach = {
+        (gpu.id, nic.name): _reach(ways[gpu.id][nic.key], gpu, nic) for gpu in topology.gpus for nic in topology.nics
+    }
     return DeviceMatrix(
         source=topology.source,
         gpus=tuple(GpuEnd(id=gpu.id, address=gpu.address, numa=gpu.numa) for gpu in topology.gpus),
