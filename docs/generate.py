@@ -24,6 +24,7 @@ COMMANDS = (
     "topo explain",
     "topo emit",
     "topo diff",
+    "topo jobs",
     "expect",
     "gangs",
     "gang",

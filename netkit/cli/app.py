@@ -18,7 +18,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import check, demo, deploy, expect, explain, gangs, lab, plan, probe, read, snapshot, topo
+from netkit.cli import check, demo, deploy, expect, explain, gangs, lab, plan, probe, read, snapshot, topo, topo_jobs
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
@@ -35,6 +35,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+topo.app.command()(topo_jobs.jobs)
 for group, short in (
     (probe.app, "Which rail, node, leaf or uplink of this gang is slow?"),
     (check.app, "What is wrong with this node, gang or job, and what should be done?"),

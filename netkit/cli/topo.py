@@ -75,7 +75,7 @@ def topo(
         return
     from netkit.report import topology_json, topology_table
 
-    form = _form(output)
+    form = topology_form(output)
     place = NodePlace(xml=xml, topo_m=topo_m, snapshot=snapshot, sysfs=sysfs, procfs=procfs, platform=platform)
     view = view_of(place, hca, gdr, gdr_level, merge_level)
     if form in (OutputForm.JSON, OutputForm.JSONL):
@@ -106,7 +106,7 @@ def explain(
     """
     from netkit.report import topology_json, topology_table
 
-    form = _form(output)
+    form = topology_form(output)
     place = NodePlace(xml=xml, snapshot=snapshot, sysfs=sysfs, procfs=procfs, platform=platform)
     view = view_of(place, hca, gdr, gdr_level, merge_level)
     choice = next((one for one in view.choices if one.gpu == gpu), None)
@@ -159,7 +159,7 @@ def diff(
     from netkit.report import topology_json, topology_table
     from netkit.topology.difference import differences
 
-    form = _form(output)
+    form = topology_form(output)
     found = differences(_matrix(first), _matrix(second))
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(topology_json.render_differences(found, one_line=form is OutputForm.JSONL))
@@ -273,7 +273,8 @@ def _merge_level(text: str) -> MergeLevel:
     return merging.MergeLevel[given]
 
 
-def _form(output: OutputForm | None) -> OutputForm:
+def topology_form(output: OutputForm | None) -> OutputForm:
+    """Return the form to print in; InputError for one a topology does not have."""
     form = chosen_form(output)
     _require(form in _FORMS, f"--output {form}", ", ".join(_FORMS))
     return form

@@ -70,6 +70,8 @@ class _Files:
         for folder, values in _SYSCTLS.items():
             self._texts(f"proc/sys/{folder}", values)
         self._texts("proc/sys/kernel", {"hostname": name})
+        self._texts("proc/2", {"comm": "kthreadd"})
+        self._texts("proc/self", {"mountinfo": "22 1 0:21 / /proc rw,nosuid - proc proc rw"})
         self._texts("proc/sys/kernel/random", {"boot_id": "00000000-0000-4000-8000-000000000000"})
         for scope in ("all", "default"):
             self._texts(f"proc/sys/net/ipv4/conf/{scope}", _ARP)
@@ -86,7 +88,8 @@ class _Files:
         """The rank on a GPU: a container of one pod."""
         pod = "kubepods-podaaaaaaaa_0000_4000_8000_000000000001.slice"
         group = f"0::/kubepods.slice/{pod}/cri-containerd-{1:064x}.scope"
-        self._texts(f"proc/{gpu.process}", {"comm": "python3", "cgroup": group})
+        stat = f"{gpu.process} (python3) S 1 {' 0' * 17} 360000 {'0 ' * 30}".replace("  ", " ")
+        self._texts(f"proc/{gpu.process}", {"comm": "python3", "stat": stat, "cgroup": group})
 
     def device(self, slot: Slot, ids: tuple[str, str, str], driver: str) -> str:
         """An endpoint with every bridge above it; returns its folder."""

@@ -11,6 +11,7 @@ from netkit.model.host import Host, KernelEvent
 from netkit.model.missing import Missing
 from netkit.model.pci import PciAddress, PciDevice
 from netkit.model.pci_capabilities import PciCapabilities, PciErrors
+from netkit.model.process import ProcessTable
 from netkit.model.rdma import RdmaDevice
 from netkit.model.rdma_resources import RdmaLinks
 
@@ -38,6 +39,8 @@ class NodeSnapshot:
     ethernet_links: tuple[EthernetLink, ...] | Missing
     """By ethtool and DCB netlink, of interfaces with a device behind them or an RDMA port on them."""
     accelerators: Accelerators
+    processes: ProcessTable | Missing
+    """Who has a GPU or a queue pair."""
 
     def pci_device(self, address: PciAddress) -> PciDevice | None:
         """Return the PCI function at `address`, if it was read."""

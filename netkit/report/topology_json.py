@@ -25,7 +25,7 @@ def document(view: TopologyView) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "gpus": [_gpu(view, number) for number in range(len(view.matrix.gpus))],
-        "findings": [_finding(finding) for finding in view.pairing.findings],
+        "findings": [finding_document(finding) for finding in view.pairing.findings],
         "source": view.matrix.source,
         "platform": view.platform.id if view.platform else None,
         "partial": view.matrix.partial,
@@ -62,7 +62,8 @@ def _nic(matrix: DeviceMatrix, gpu: str, nic: NicEnd, effective: Candidate | Non
     }
 
 
-def _finding(finding: TopologyFinding) -> dict[str, Any]:
+def finding_document(finding: TopologyFinding) -> dict[str, Any]:
+    """Return one finding as plain data."""
     return {
         "id": finding.id,
         "severity": finding.severity.value,

@@ -19,7 +19,7 @@ from netkit.topology.difference import Difference
 from netkit.topology.nic_choice import Candidate, GpuChoice
 from netkit.topology.view import TopologyView
 
-_TONES = {PairingAnswer.OK: Tone.GOOD, PairingAnswer.MISPAIRED: Tone.BAD, PairingAnswer.UNKNOWN: Tone.WARN}
+TONES = {PairingAnswer.OK: Tone.GOOD, PairingAnswer.MISPAIRED: Tone.BAD, PairingAnswer.UNKNOWN: Tone.WARN}
 _MOST_PROBLEMS = 20
 
 
@@ -29,7 +29,7 @@ def blocks(view: TopologyView) -> tuple[Block, ...]:
     if view.topology is not None:
         parts += [Heading(text="Tree (bandwidths as NCCL plans them)"), *_tree(view.topology)]
     parts += [_matrix(view), _pairing(view)]
-    parts += [part for finding in view.pairing.findings for part in _finding(finding)]
+    parts += [part for finding in view.pairing.findings for part in finding_blocks(finding)]
     remarks = (*view.notes, *view.matrix.problems[:_MOST_PROBLEMS])
     if remarks:
         parts.append(Listing(title="about the source", items=remarks))
@@ -100,7 +100,7 @@ def _pairing(view: TopologyView) -> Table:
             Cell(text=str(gpu.address or "-")),
             Cell(text="-" if gpu.numa is None else str(gpu.numa)),
             Cell(text=", ".join(pairing.used) or "-"),
-            Cell(text=pairing.answer.value, tone=_TONES[pairing.answer]),
+            Cell(text=pairing.answer.value, tone=TONES[pairing.answer]),
             Cell(text=pairing.why),
         )
         for gpu, pairing in zip(view.matrix.gpus, view.pairing.gpus, strict=True)
@@ -108,7 +108,8 @@ def _pairing(view: TopologyView) -> Table:
     return Table(title="Pairing", columns=tuple(Column(title=title) for title in titles), rows=rows)
 
 
-def _finding(finding: TopologyFinding) -> tuple[Block, ...]:
+def finding_blocks(finding: TopologyFinding) -> tuple[Block, ...]:
+    """Return one finding with its evidence and what to do next."""
     return (
         Heading(text=f"{finding.severity.value}: {finding.summary}"),
         Listing(title="evidence", items=finding.evidence),
@@ -122,7 +123,7 @@ def explanation(choice: GpuChoice, pairing: GpuPairing) -> tuple[Block, ...]:
     uses = ", ".join(choice.chosen) or "no NIC"
     titles = ("NIC", "path", "as used", "bandwidth", "GPUDirect", "over", "chosen")
     return (
-        Banner(word=word, text=f"{choice.gpu} uses {uses}: {pairing.why}", tone=_TONES[pairing.answer]),
+        Banner(word=word, text=f"{choice.gpu} uses {uses}: {pairing.why}", tone=TONES[pairing.answer]),
         Listing(title="why", items=choice.why),
         Table(
             title=f"NICs as {choice.gpu} sees them",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netkit.model.ethernet_link import EthernetLink
+from netkit.model.gpu import Accelerators
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
 from netkit.model.pci import PciDevice
@@ -11,6 +14,7 @@ from netkit.sources import netdev, rdma
 from netkit.sources.accelerators import read_accelerators
 from netkit.sources.drivers import Drivers
 from netkit.sources.host import read_host
+from netkit.sources.job_processes import read_processes
 from netkit.sources.kernel_log import read_kernel_events
 from netkit.sources.netlink.kernel import Kernel
 from netkit.sources.netlink.links import Interface, read_ethernet_links, read_interfaces
@@ -43,6 +47,7 @@ def read_node(
     devices = read_pci_devices(tree, virtual_functions)
     path = [] if isinstance(devices, Missing) else [device.address for device in devices if on_data_path(device)]
     rdma_links = _not_recorded("rdma netlink") if kernel is None else read_rdma_links(kernel, tree)
+    accelerators = read_accelerators(tree, drivers)
     return NodeSnapshot(
         taken_at=now,
         host=read_host(tree),
@@ -55,8 +60,19 @@ def read_node(
         virtual_functions_skipped=0 if virtual_functions else _virtual_functions(tree),
         rdma_links=rdma_links,
         ethernet_links=_ethernet_links(tree, kernel, rdma_links, virtual_functions),
-        accelerators=read_accelerators(tree, drivers),
+        accelerators=accelerators,
+        processes=_not_recorded("processes")
+        if kernel is None and drivers is None
+        else read_processes(tree, _pids(accelerators, rdma_links)),
     )
+
+
+def _pids(accelerators: Accelerators, found: RdmaLinks | Missing) -> Iterator[int]:
+    for gpu in accelerators.gpus:
+        yield from () if isinstance(gpu.processes, Missing) else (process.pid for process in gpu.processes)
+    for link in () if isinstance(found, Missing) else found.links:
+        pairs = () if isinstance(link.queue_pairs, Missing) else link.queue_pairs
+        yield from (pair.process for pair in pairs if isinstance(pair.process, int))
 
 
 def _not_recorded(where: str) -> Missing:

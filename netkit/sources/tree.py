@@ -33,7 +33,7 @@ ERRNO_NAMES = MappingProxyType({**errno.errorcode, errno.EOPNOTSUPP: "EOPNOTSUPP
 
 _REASONS = MappingProxyType(
     {
-        **dict.fromkeys(("ENOENT", "ENOTDIR", "ENODEV", "ENXIO", "ENODATA", "ENAMETOOLONG"), Reason.ABSENT),
+        **dict.fromkeys(("ENOENT", "ENOTDIR", "ENODEV", "ENXIO", "ENODATA", "ENAMETOOLONG", "ESRCH"), Reason.ABSENT),
         **dict.fromkeys(("EACCES", "EPERM", "EXDEV"), Reason.DENIED),
         **dict.fromkeys(("EFBIG", "ELOOP", "EISDIR"), Reason.MALFORMED),
         **dict.fromkeys(("ETIMEDOUT", "EBUSY", "EAGAIN", "EIO", "EREMOTEIO", "EINTR"), Reason.TIMEOUT),
