@@ -18,6 +18,9 @@ PURPOSE = {
     Use.GANGS: "who belongs to which gang, and why it waits",
     Use.DEVICES: "which GPU and NIC a pod was given",
     Use.FABRIC: "which leaf a node is under",
+    Use.HOSTFILES: "hostfiles that pods mount, one by one and by name",
+    Use.POLICY: "whether a probe beside a gang would reach it",
+    Use.HISTORY: "what happened to a gang",
 }
 
 
@@ -35,16 +38,16 @@ class Rule:
 def viewer_rules(*, namespaced: bool) -> tuple[Rule, ...]:
     """Return what `netkit gangs` and `netkit gang` ask for: of namespaced resources, or of the cluster's own."""
     return tuple(
-        Rule(group=group, resources=plurals, verbs=("list",), purpose=purpose)
+        Rule(group=group, resources=plurals, verbs=(verb,), purpose=purpose)
         for use, purpose in PURPOSE.items()
-        for group, plurals in _by_group(row for row in RESOURCES if row.use is use and row.namespaced is namespaced)
+        for group, verb, plurals in _alike(row for row in RESOURCES if row.use is use and row.namespaced is namespaced)
     )
 
 
-def _by_group(rows: Iterable[KubeResource]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for group, members in groupby(sorted(rows, key=_place), key=lambda row: row.group):
-        yield group, tuple(row.plural for row in members)
+def _alike(rows: Iterable[KubeResource]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    for (group, verb), members in groupby(sorted(rows, key=_place), key=lambda row: (row.group, row.verb)):
+        yield group, verb, tuple(row.plural for row in members)
 
 
-def _place(row: KubeResource) -> tuple[str, str]:
-    return row.group, row.plural
+def _place(row: KubeResource) -> tuple[str, str, str]:
+    return row.group, row.verb, row.plural

@@ -20,13 +20,14 @@ def explain(
     Example: netkit explain pcie-acs
     """
     from netkit.checks import rule, rules
+    from netkit.gangs.rules import gang_rule, gang_rules
     from netkit.report import check_json, check_table
 
     form = check_form(output)
     if subject is None:
-        show(tuple(check_table.listing(rules())), form)
+        show(tuple(check_table.listing({**rules(), **gang_rules()})), form)
         return
-    found = rule(subject)
+    found = gang_rule(subject) or rule(subject)
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(check_json.render_rule(found, one_line=form is OutputForm.JSONL))
     else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from netkit.gangs.cluster import Cluster
-from netkit.model.gang import Device, Gang, Member
+from netkit.model.gang import Device, DeviceKind, Gang, Member
 from netkit.model.kube_object import KubeObject
 
 Reader = Callable[[KubeObject], Iterable[Device]]
@@ -78,3 +78,9 @@ def _unique(told: Sequence[Device]) -> list[Device]:
         if not any(same_device(device, other) for other in found):
             found.append(device)
     return found
+
+
+def device_sources_of(devices: Sequence[Device], *kinds: DeviceKind) -> tuple[str, ...]:
+    """Return who names devices of these kinds, nothing unless there is a device of each kind."""
+    found = {kind: [device.source for device in devices if device.kind is kind] for kind in kinds}
+    return tuple(sources[0] for sources in found.values()) if all(found.values()) else ()

@@ -63,9 +63,9 @@ class FakeApi:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
-        resource, version, namespace = _asked(request.path)
+        resource, version, namespace, one = _asked(request.path)
         name = resource.name if resource else request.path
-        self.calls.append(Call("list" if resource else "get", name, namespace, token, request.path_qs))
+        self.calls.append(Call("list" if resource and not one else "get", name, namespace, token, request.path_qs))
         if self.script.get(request.path):
             return await self.script[request.path].pop(0)(request)
         if self.tokens is not None and token not in self.tokens:
@@ -74,9 +74,20 @@ class FakeApi:
             return web.json_response({"kind": "APIGroupList", "groups": [_group(*one) for one in self.served.items()]})
         if resource is None or (resource.group and version not in self.served.get(resource.group, ())):
             return status(404, "the server could not find the requested resource")
+        return self._granted(request, resource, version, namespace, one)
+
+    def _granted(
+        self, request: web.Request, resource: KubeResource, version: str, namespace: str, one: str
+    ) -> web.Response:
         if resource.name in self.denied:
             return status(403, f'{resource.plural} is forbidden: User "system:anonymous" cannot list resource')
-        return self._page(request, resource, version, namespace)
+        return self._one(resource, namespace, one) if one else self._page(request, resource, version, namespace)
+
+    def _one(self, resource: KubeResource, namespace: str, name: str) -> web.Response:
+        for body in self.objects.get(resource.name, []):
+            if (body["metadata"].get("namespace"), body["metadata"]["name"]) == (namespace, name):
+                return web.json_response(body)
+        return status(404, f'{resource.plural} "{name}" not found')
 
     def _page(self, request: web.Request, resource: KubeResource, version: str, namespace: str) -> web.Response:
         chosen = [
@@ -109,14 +120,14 @@ def place_of(body: dict[str, Any]) -> tuple[KubeResource, str]:
     raise KeyError(f"{body['apiVersion']} {body['kind']}")
 
 
-def _asked(path: str) -> tuple[KubeResource | None, str, str]:
+def _asked(path: str) -> tuple[KubeResource | None, str, str, str]:
     parts = path.strip("/").split("/")
     group, version = ("", parts[1]) if parts[0] == "api" and len(parts) > 1 else ([*parts, "", ""])[1:3]
     rest = parts[2:] if parts[0] == "api" else parts[3:]
     namespace = rest[1] if rest[:1] == ["namespaces"] and len(rest) > 2 else ""
-    plural = rest[-1] if rest else ""
-    found = next((one for one in RESOURCES if (one.plural, one.group) == (plural, group)), None)
-    return found, version, namespace
+    plural, one = ([*rest[2:], "", ""] if namespace else [*rest, "", ""])[:2]
+    found = next((row for row in RESOURCES if (row.plural, row.group) == (plural, group)), None)
+    return found, version, namespace, one
 
 
 def _matches(body: dict[str, Any], resource: KubeResource, version: str, namespace: str, selector: str) -> bool:
