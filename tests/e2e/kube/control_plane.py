@@ -80,6 +80,7 @@ class ControlPlane:
         """Write the file that client tools of this user read."""
         place = self.folder / f"{user}.kubeconfig"
         place.write_text(json.dumps(_kubeconfig(self.server, self.certificate.chain, user, self.tokens[user])))
+        place.chmod(0o600)
         return place
 
     def requests_of(self, user: str) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ def start_jobset(plane: ControlPlane) -> None:
         "health": {"healthProbeBindAddress": f"127.0.0.1:{probes}"},
         "webhook": {"host": "127.0.0.1", "port": webhooks, "certDir": str(folder)},
     }
-    _start_manager(plane, "jobset", binary, config)
+    _start_manager(plane, "jobset", [binary], config)
     manifests = module_folder("kubernetes", "sigs.k8s.io/jobset") / "config/components/webhook/manifests.yaml"
     _register_webhooks(plane, "jobset", manifests, webhooks)
 
@@ -67,7 +67,7 @@ def start_kueue(plane: ControlPlane) -> None:
         "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "pod"]},
         "featureGates": {"VisibilityOnDemand": False},
     }
-    _start_manager(plane, "kueue", binary, config)
+    _start_manager(plane, "kueue", _with_certificates_in_etc(folder, binary), config)
     manifests = module_folder("kubernetes", "sigs.k8s.io/kueue") / "config/components/webhook/manifests.yaml"
     _register_webhooks(plane, "kueue", manifests, webhooks)
 
@@ -85,10 +85,18 @@ def _certificates(plane: ControlPlane, name: str) -> Path:
     return folder
 
 
-def _start_manager(plane: ControlPlane, name: str, binary: Path, config: Object) -> None:
+def _with_certificates_in_etc(folder: Path, binary: Path) -> list[str | Path]:
+    """Return the words that start Kueue where /etc holds nothing but the certificates it insists to find there."""
+    script = (
+        'mount -t tmpfs none /etc && mkdir -p /etc/kueue/metrics && ln -s "$0" /etc/kueue/metrics/certs && exec "$@"'
+    )
+    return ["unshare", "--mount", "--map-root-user", "--", "sh", "-c", script, folder, binary]
+
+
+def _start_manager(plane: ControlPlane, name: str, words: list[str | Path], config: Object) -> None:
     place = plane.folder / f"{name}.json"
     place.write_text(json.dumps(config))
-    plane.processes.start(name, [binary, f"--config={place}", f"--kubeconfig={plane.kubeconfig(ADMIN)}"])
+    plane.processes.start(name, [*words, f"--config={place}", f"--kubeconfig={plane.kubeconfig(ADMIN)}"])
     plane.processes.wait_for(name, lambda: listens(config["webhook"]["port"]), START_SECONDS)
 
 

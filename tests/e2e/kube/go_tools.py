@@ -41,6 +41,8 @@ class Program:
         return f"-s -w {self.version_variable}".strip()
 
 
+# Modules that are completed by the files below additions/ before they are used: folder under tools/, module.
+COMPLETED = {"volcano": "volcano.sh/apis"}
 KUBERNETES = "-X k8s.io/component-base/version.gitVersion=v1.36.3"
 PROGRAMS = (
     *(
@@ -87,7 +89,7 @@ def build(row: Program) -> Path:
 def _compile(row: Program, place: Path) -> None:
     began = time.monotonic()
     fresh = place.with_suffix(".new")
-    flags = ["-mod=readonly", "-trimpath", "-ldflags", row.linker_flags]
+    flags = ["-mod=readonly", "-trimpath", "-ldflags", row.linker_flags, *_completed(row.module, place.parent)]
     done = _go(row.module, "build", *flags, "-o", str(fresh), row.package)
     if done.returncode:
         fresh.unlink(missing_ok=True)
@@ -95,6 +97,27 @@ def _compile(row: Program, place: Path) -> None:
     fresh.rename(place)
     seconds, mebibytes = time.monotonic() - began, place.stat().st_size / 2**20
     print(f"{row.name}: {mebibytes:.0f} MiB, built in {seconds:.0f} s", flush=True)
+
+
+def _completed(tools: str, scratch: Path) -> list[str]:
+    """Copy the module that needs completing, lay our files over it, and return the flags that build with the copy."""
+    if tools not in COMPLETED:
+        return []
+    copy = scratch / "completed"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(module_folder(tools, COMPLETED[tools]), copy, copy_function=shutil.copyfile)
+    for file in _additions(tools):
+        target = copy / file.relative_to(TOOLS / tools / "additions")
+        target.parent.chmod(0o755)  # the module cache, and what is copied from it, is read-only
+        shutil.copyfile(file, target)
+    for name in ("go.mod", "go.sum"):
+        shutil.copyfile(TOOLS / tools / name, scratch / name)
+    _go(tools, "mod", "edit", "-replace", f"{COMPLETED[tools]}={copy}", str(scratch / "go.mod"))
+    return ["-modfile", str(scratch / "go.mod")]
+
+
+def _additions(tools: str) -> list[Path]:
+    return sorted((TOOLS / tools / "additions").rglob("*.go"))
 
 
 def _failure(row: Program, said: str) -> Exception:
@@ -110,7 +133,8 @@ def _go(module: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _place(row: Program) -> Path:
-    pinned = [(TOOLS / row.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+    files = [TOOLS / row.module / "go.mod", TOOLS / row.module / "go.sum", *_additions(row.module)]
+    pinned = [file.read_bytes() for file in files]
     said = f"{_go_version()} {row.package} {row.linker_flags}".encode()
     key = hashlib.sha256(b"\0".join([*pinned, said])).hexdigest()[:16]
     return _cache() / f"{row.name}-{key}" / row.name

@@ -25,10 +25,15 @@ def running(api: Api, namespace: str) -> list[Object]:
     return [pod for pod in pods if pod["spec"].get("nodeName") and pod["status"].get("phase") == "Running"]
 
 
+def placed(api: Api, namespace: str) -> set[str]:
+    """Return the nodes that pods of a namespace run on, by the server's own word."""
+    return {pod["spec"]["nodeName"] for pod in running(api, namespace)}
+
+
 def settle(api: Api, namespace: str, count: int) -> None:
-    """Wait until this many pods of a namespace run."""
+    """Wait until at least this many pods of a namespace run."""
     wait_until(
-        lambda: len(running(api, namespace)) == count,
+        lambda: len(running(api, namespace)) >= count,
         SETTLED_SECONDS,
         lambda: f"{len(running(api, namespace))} of {count} pods of {namespace} run",
     )
