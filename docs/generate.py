@@ -56,21 +56,34 @@ DASHBOARD_COMMANDS = (
     "rules lint",
 )
 """Of another package too, and asked directly as well."""
+_ALONE = "import netkit.cli.app as app; app._mount_plugins = lambda: None; app.main()"
+"""Groups that other packages add commands to are asked without these, for the same reason."""
+_DEPLOY_EXPORTER = (
+    "import typer; from netkit_exporters.commands import deploy; "
+    "app = typer.Typer(rich_markup_mode=None, add_completion=False); app.command()(deploy); app()"
+)
 
 
 def command_line_page() -> str:
     """Return docs/cli.md: the help of every command."""
     parts = ["# Command line\n\nGenerated from the commands themselves by `make docs`.\n"]
-    asked = [(command, "netkit", command) for command in COMMANDS]
-    asked += [(f"exporter {command}", "netkit_exporters", command) for command in EXPORTER_COMMANDS]
-    asked += [(command, "netkit_dashboards", command) for command in DASHBOARD_COMMANDS]
-    parts += [f"## netkit {title}".rstrip() + f"\n\n```text\n{_help(*module)}```\n" for title, *module in asked]
-    return "\n".join(parts)
+    asked: list[tuple[str, tuple[str, str], str]]
+    asked = [(command, _program(command), command) for command in COMMANDS]
+    asked += [("deploy exporter", ("-c", _DEPLOY_EXPORTER), "")]
+    asked += [(f"exporter {command}", ("-m", "netkit_exporters"), command) for command in EXPORTER_COMMANDS]
+    asked += [(command, ("-m", "netkit_dashboards"), command) for command in DASHBOARD_COMMANDS]
+    shown = [(title, _help(program, command)) for title, program, command in asked]
+    parts += [f"## netkit {title}".rstrip() + f"\n\n```text\n{text}```\n" for title, text in shown]
+    return "\n".join(parts).replace("Usage: -c ", "Usage: netkit deploy exporter ")
 
 
-def _help(module: str, command: str) -> str:
+def _program(command: str) -> tuple[str, str]:
+    return ("-c", _ALONE) if command == "deploy" else ("-m", "netkit")
+
+
+def _help(program: tuple[str, str], command: str) -> str:
     return subprocess.run(
-        [sys.executable, "-m", module, *command.split(), "--help"],
+        [sys.executable, *program, *command.split(), "--help"],
         check=True,
         capture_output=True,
         text=True,
