@@ -9,6 +9,7 @@ from typing import Self
 
 from netkit.sources.drivers import Drivers, LiveDrivers
 from netkit.sources.netlink.kernel import Kernel, LiveKernel
+from netkit.sources.patient_tree import PatientTree
 from netkit.sources.tree import LiveTree, Tree
 
 
@@ -35,4 +36,6 @@ class NodeSources:
 def live_sources(tree: Tree | None = None) -> NodeSources:
     """Return this machine, for one thread."""
     kernel, drivers = LiveKernel(), LiveDrivers()
-    return NodeSources(tree=tree or LiveTree(), kernel=kernel, drivers=drivers, closing=(kernel.close, drivers.close))
+    return NodeSources(
+        tree=PatientTree(tree or LiveTree()), kernel=kernel, drivers=drivers, closing=(kernel.close, drivers.close)
+    )

@@ -44,10 +44,11 @@ def laid_out(machine: Machine, folder: Path) -> Path:
 
 
 def test_this_machine_in_two_seconds(tmp_path: Path) -> None:
-    """The recording is written, loads, and reads as a node taken now."""
-    started = time.monotonic()
+    """Two seconds of processor time, the driver's child included; the recording loads, as a node taken now."""
+    before = os.times()
     output, talk = run("-o", str(tmp_path / "node.jsonl"))
-    assert time.monotonic() - started < 2
+    spent = [after - earlier for after, earlier in zip(os.times()[:4], before[:4], strict=True)]
+    assert sum(spent) < 2
     assert output == ""
     assert "--redact" in talk
     recording = load(tmp_path / "node.jsonl")
