@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 HEAD_LIMIT = 8192
@@ -56,8 +57,12 @@ def too_long(start: bytes) -> RefusedError | None:
     return None
 
 
+@lru_cache(maxsize=64)
 def parse(head: bytes) -> Request:
-    """Return the request of a head without its final empty line; RefusedError for what is malformed."""
+    """Return the request of a head without its final empty line; RefusedError for what is malformed.
+
+    A scraper sends the same head each time, so the last ones are remembered.
+    """
     line, *rest = head.split(b"\r\n")
     if len(line) > LINE_LIMIT:
         raise RefusedError(414, f"the request line is longer than {LINE_LIMIT} bytes")

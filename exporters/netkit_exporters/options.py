@@ -12,7 +12,7 @@ from netkit.errors import InputError
 from netkit.model.text import visible
 
 DEFAULT_LISTEN = "127.0.0.1:9879"
-SHORTEST_REFRESH_SECONDS = 0.01
+SHORTEST_REFRESH_SECONDS = 0.001
 LONGEST_REFRESH_SECONDS = 3600.0
 
 _UNITS = MappingProxyType({"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0})
@@ -64,5 +64,5 @@ def refresh(text: str) -> float:
     found = _DURATION.fullmatch(text)
     seconds = float(found[1]) * _UNITS[found[2]] if found else 0.0
     if not SHORTEST_REFRESH_SECONDS <= seconds <= LONGEST_REFRESH_SECONDS:
-        raise InputError(f"--refresh {visible(text, 50)!r}", "a duration from 10ms to 1h, such as 500ms, 5s or 1m")
+        raise InputError(f"--refresh {visible(text, 50)!r}", "a duration from 1ms to 1h, such as 500ms, 5s or 1m")
     return seconds

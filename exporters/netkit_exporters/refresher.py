@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from netkit_exporters.collecting import Collector, Machine, Sample
 from netkit_exporters.exposition import Claims, Writer, Written
-from netkit_exporters.page import Page, page_of
+from netkit_exporters.page import Page, Pages
 from netkit_exporters.runners import PATIENCE_SECONDS, Runners
 from netkit_exporters.self_report import collector_samples
 from netkit_exporters.watching import INTERVALS_UNTIL_STALE, Clock, Say, Watch
@@ -71,6 +71,7 @@ class Refresher:
     """Set once the first round is over, whatever it gave."""
     schedules: tuple[Schedule, ...] = ()
     _page: Page | None = None
+    _pages: Pages = field(default_factory=Pages)
     _making: threading.Lock = field(default_factory=threading.Lock)
     _ending: threading.Event = field(default_factory=threading.Event)
     _runners: Runners = field(init=False)
@@ -166,5 +167,5 @@ class Refresher:
                         parts.append(watched.written)
                         good_until = min(good_until, (watched.read_at or now) + one.stale_after)
             parts.append(self._own.write((*collector_samples(self, now), *self.extra())))
-            self._page = page_of(parts, good_until)
+            self._page = self._pages.make(parts, good_until)
             return self._page

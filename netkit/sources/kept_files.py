@@ -15,6 +15,8 @@ from netkit.model.missing import Missing
 from netkit.sources.tree import READ_LIMIT, LiveTree, Tree, code_of, unreadable
 
 _GONE = (errno.ENODEV, errno.ENOENT, errno.ESTALE, errno.ENXIO)
+_MOSTLY = 128
+"""Bytes that nearly every counter fits into; a buffer of a page for each costs more than the reading."""
 _MOST_OPEN = 4096
 """Descriptors kept by one object; what is beyond is opened for each reading."""
 
@@ -104,7 +106,9 @@ class Sheet:
         for place, descriptor in enumerate(self._descriptors):
             answer: bytes | Missing
             try:
-                answer = pread(descriptor, READ_LIMIT, 0)
+                answer = pread(descriptor, _MOSTLY, 0)
+                if len(answer) == _MOSTLY:
+                    answer = pread(descriptor, READ_LIMIT, 0)
             except OSError:
                 answer = self._by_path(place)
             if answer != answers[place]:

@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from netkit.catalogue.metrics import Kind, Metric
 from netkit_exporters.collecting import Sample
 from netkit_exporters.exposition import LONGEST_LABEL, Claims, Drop, Format, Writer, Written
-from netkit_exporters.page import Page, page_of
+from netkit_exporters.page import Page, Pages
 
 BYTES_TOTAL = Metric(
     name="netkit_rx_bytes_total",
@@ -47,7 +47,7 @@ def written(samples: Sequence[Sample]) -> Written:
 
 
 def page(samples: Sequence[Sample]) -> Page:
-    return page_of([written(samples)])
+    return Pages().make([written(samples)])
 
 
 class Theirs:

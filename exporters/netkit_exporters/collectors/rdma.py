@@ -25,7 +25,7 @@ from netkit_exporters.collecting import Collector, Machine, Reading, Sample, Tar
 from netkit_exporters.expectation import expected_devices, named_platform
 from netkit_exporters.readout import Readout, Readouts, code_of_text, conversion, label, rate_of_text, scaled
 
-_FRAME_EVERY = 12
+_FRAME_EVERY = 60
 """Readings between two looks at what seldom changes: firmware, interface, link layer, what stands behind a name."""
 _ETHERNET = "Ethernet"
 _OF_INFINIBAND = frozenset(name for name, row in port_rows().items() if row.form.overflow is Overflow.STICKS)
@@ -104,6 +104,8 @@ class _Device:
     def lost_sight(self) -> bool:
         """Tell whether a file went away since the last call, so that this may be another device by now."""
         lost, self._files.lost_sight = self._files.lost_sight, False
+        if lost:
+            self._readings = 0
         return lost
 
     def close(self) -> None:
