@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from netkit import __version__
 from netkit.catalogue.metric_rows import exporter as rows
@@ -37,6 +37,9 @@ from netkit_exporters.refresher import Refresher
 from netkit_exporters.server import Server, Usage
 from netkit_exporters.state_dump import state_lines
 
+if TYPE_CHECKING:
+    from netkit_exporters.web_door import WebDoor
+
 MOST_DESCRIPTORS = 65536
 _REAP_SECONDS = 1.0
 _SHED = ("evicted", "header", "write", "handshake", "busy", "rate", "descriptors")
@@ -48,7 +51,7 @@ class Exporter:
 
     refresher: Refresher
     usage: Usage
-    door: OpenDoor
+    door: OpenDoor | WebDoor
     journal: Journal
     landlock_abi: int = 0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -93,13 +96,14 @@ def serve(options: Options) -> NoReturn:
     """Run the exporter; InputError before anything is started, the end of the process in the end."""
     collectors = chosen(options.collectors)
     machine = machine_of(options)
+    journal, usage = Journal(), Usage()
+    door = _door(options, usage, journal)
     sockets = listeners(options.listen)
     raise_descriptor_limit()
-    journal = Journal()
     refresher = Refresher(
         collectors=collectors, machine=machine, interval_seconds=options.refresh_seconds, say=journal.say
     )
-    exporter = Exporter(refresher=refresher, usage=Usage(), door=OpenDoor(), journal=journal)
+    exporter = Exporter(refresher=refresher, usage=usage, door=door, journal=journal)
     exporter.landlock_abi = landlock.forbid_writing() if options.landlock else 0
     refresher.extra = exporter.samples
     journal.tell(f"netkit {__version__} serves {', '.join(map(str, options.listen))}")
@@ -108,6 +112,14 @@ def serve(options: Options) -> NoReturn:
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(int(ExitStatus.OK))
+
+
+def _door(options: Options, usage: Usage, journal: Journal) -> OpenDoor | WebDoor:
+    if options.web_config is None:
+        return OpenDoor()
+    from netkit_exporters.web_door import WebDoor
+
+    return WebDoor(options.web_config, usage.shed, journal.say)
 
 
 def _keep_reaping(loop: asyncio.AbstractEventLoop, orphans: Orphans) -> None:
