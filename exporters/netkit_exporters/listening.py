@@ -12,6 +12,9 @@ from netkit.model.text import visible
 from netkit_exporters.options import Address
 from netkit_exporters.server import BACKLOG
 
+SEND_BUFFER_BYTES = 128 << 10
+"""Of each accepted connection (socket(7): the kernel doubles it). Left to itself it grows to megabytes, so that a client
+who reads nothing would pass for one who has read everything."""
 _LISTENING = "0A"
 """TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""
 
@@ -47,6 +50,7 @@ def _bound(address: Address, family: int, place: tuple[object, ...]) -> socket.s
         raise InputError(f"--listen {address}: {fault.strerror}", "an address of a family this kernel has") from fault
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
         if family == socket.AF_INET6:
             opened.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         opened.bind(place)

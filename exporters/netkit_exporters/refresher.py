@@ -68,7 +68,7 @@ class Refresher:
     claims: Claims = field(default_factory=Claims)
     tally: Tally = field(default_factory=Tally)
     ready: threading.Event = field(default_factory=threading.Event)
-    """Set once the first round is over, whatever it gave."""
+    """Set once everything that is there was read, or is hung."""
     schedules: tuple[Schedule, ...] = ()
     _page: Page | None = None
     _pages: Pages = field(default_factory=Pages)
@@ -106,7 +106,7 @@ class Refresher:
         """Wait until nothing is being read any more, or until every reading that still runs is hung."""
         until = self.clock() + seconds
         self.ready.wait(seconds)
-        while self.clock() < until and any(one.watch.is_under_way(self.clock()) for one in self.schedules):
+        while self.clock() < until and self._is_reading():
             time.sleep(PATIENCE_SECONDS)
         self._made()
 
@@ -152,9 +152,15 @@ class Refresher:
         except RuntimeError as fault:
             self.say("threads", f"no thread to read with: {fault}; the next tick tries again")
 
+    def _is_reading(self) -> bool:
+        """Tell whether something is being read, or waits to be, that is not hung."""
+        now = self.clock()
+        return self._runners.is_busy or any(one.watch.is_under_way(now) for one in self.schedules)
+
     def _publish(self) -> None:
         self._made()
-        self.ready.set()
+        if not self._is_reading():
+            self.ready.set()
 
     def _made(self) -> Page:
         with self._making:

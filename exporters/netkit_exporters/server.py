@@ -162,7 +162,10 @@ class Server:
         connection = Connection(self)
         self._connections[connection] = None
         self.usage.connections = len(self._connections)
-        self._handshakes[connection] = self._loop.create_task(self._connect(connection, accepted))
+        handshake = self._loop.create_task(self._connect(connection, accepted))
+        # A task that is cancelled before its first step never sees the socket it was given.
+        handshake.add_done_callback(lambda task: accepted.close() if task.cancelled() else None)
+        self._handshakes[connection] = handshake
 
     def _turn_away(self, accepted: socket.socket) -> None:
         """Say so in plain text if that is what is spoken; nobody waits for it to be sent."""
@@ -176,11 +179,10 @@ class Server:
         limits = {} if context is None else {"ssl_handshake_timeout": 5.0, "ssl_shutdown_timeout": 1.0}
         try:
             await self._loop.connect_accepted_socket(lambda: connection, accepted, ssl=context, **limits)
-        except (OSError, TimeoutError, asyncio.CancelledError) as fault:
+        except OSError:  # TLS errors and the handshake's time limit are among them
             accepted.close()
             self.forget(connection)
-            if not isinstance(fault, asyncio.CancelledError):
-                self.usage.shed[Stage.HANDSHAKE] += 1
+            self.usage.shed[Stage.HANDSHAKE] += 1
         finally:
             self._handshakes.pop(connection, None)
 
