@@ -13,7 +13,7 @@ from netkit_exporters.options import Address
 from netkit_exporters.server import BACKLOG
 
 SEND_BUFFER_BYTES = 128 << 10
-"""Of each accepted connection (socket(7): the kernel doubles it). Left to itself it grows to megabytes, so that a client
+"""Of each accepted connection (socket(7): the kernel doubles it). Left to itself it grows to megabytes, and a client
 who reads nothing would pass for one who has read everything."""
 _LISTENING = "0A"
 """TCP_LISTEN of include/net/tcp_states.h, as /proc/net/tcp prints it."""

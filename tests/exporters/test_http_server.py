@@ -49,7 +49,7 @@ def large() -> Iterator[Served]:
     """An exporter whose page has two megabytes."""
     text = "x" * 500
     samples = [Sample(COUNT, (f"{number:05}", text), 1.0) for number in range(4000)]
-    with served(refresher(collector(FakeTarget("large", lambda: samples)), interval=30.0)) as running:
+    with served(refresher(collector(FakeTarget("large", lambda: samples), deadline=10.0), interval=30.0)) as running:
         yield running
 
 
@@ -183,14 +183,11 @@ def test_answers_beyond_the_cap_are_asked_to_come_again(large: Served, monkeypat
 def test_malformed_requests(exporter: Served, request_bytes: bytes, status: int) -> None:
     """Each gets the status that says why, or a closed connection where more is on its way, and no answer else."""
     with exporter.connect() as client:
-        try:
+        with contextlib.suppress(OSError):
             client.sendall(request_bytes)
-        except (BrokenPipeError, ConnectionResetError):
-            found = 0
-        else:
             client.shutdown(socket.SHUT_WR)
-            found, head, _ = answer(client)
-            assert "Set-Cookie" not in head
+        found, head, _ = answer(client)
+        assert "Set-Cookie" not in head
 
     assert found == status or (found == 0 and len(request_bytes) > 8192)
     assert exporter.get()[0] == 200
