@@ -186,7 +186,7 @@ class Api:
             response = self._access.client.rest_client.pool_manager.request(
                 "GET",
                 url,
-                headers=self._headers(),
+                headers={"accept": "application/json", **self._access.credentials()},
                 timeout=timeout,
                 retries=False,
                 redirect=False,
@@ -201,11 +201,6 @@ class Api:
         if response.status != 200:
             raise self._refused(response, body, path, what)
         return self._parsed(body, response, path, what), body
-
-    def _headers(self) -> dict[str, str]:
-        settings = self._access.client.configuration.auth_settings()
-        credentials = {row["key"]: row["value"] for row in settings.values() if row.get("value")}
-        return {"accept": "application/json", "user-agent": "netkit", **credentials}
 
     def _body(self, response: Any, path: str, what: str) -> bytes:
         """Read a body as it comes: a server that drips one byte a second never meets a read timeout."""

@@ -39,6 +39,11 @@ class Access:
     namespace: str
     warnings: tuple[str, ...]
 
+    def credentials(self) -> dict[str, str]:
+        """Return the headers that say who asks, by the client's own word."""
+        settings = self.client.configuration.auth_settings()
+        return {"user-agent": "netkit"} | {row["key"]: row["value"] for row in settings.values() if row.get("value")}
+
 
 Open = Callable[[], Access]
 
