@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -25,6 +26,19 @@ def rules() -> MappingProxyType[str, Rule]:
     """Return every rule by id, in order of id."""
     found = sorted((rule for check in checks() for rule in check.rules), key=lambda rule: rule.id)
     return MappingProxyType({rule.id: rule for rule in found})
+
+
+def holding(wanted: Sequence[str]) -> tuple[Check, ...]:
+    """Return the checks that hold a rule one of `wanted` names (an id, a name, or how ids start); all when empty."""
+    for text in wanted:
+        if not any(one.startswith(text.upper()) for one in rules()):
+            rule(text)
+    return tuple(check for check in checks() if not wanted or any(asked(one, wanted) for one in check.rules))
+
+
+def asked(one: Rule, wanted: Sequence[str]) -> bool:
+    """Tell whether one of `wanted` names this rule."""
+    return any(one.id.startswith(text.upper()) or one.name == text.lower() for text in wanted)
 
 
 def rule(text: str) -> Rule:

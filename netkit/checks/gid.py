@@ -5,17 +5,16 @@ NVIDIA NCCL, src/transport/net_ib: RoCE v2, the family asked for, neither zero n
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable, Iterator
 
 from netkit.doctor.context import Context, no_ports
 from netkit.doctor.contract import NodeCheck
-from netkit.doctor.nic_ports import NicPort
+from netkit.doctor.nic_ports import NicPort, gid_family
 from netkit.model.check import Result, Rule
 from netkit.model.finding import Severity
 from netkit.model.missing import Missing
 from netkit.model.node import NodeSnapshot
-from netkit.model.rdma import Gid, GidTable
+from netkit.model.rdma import GidTable
 
 EXISTS = Rule(
     id="R01",
@@ -63,24 +62,13 @@ def _exists(context: Context, port: NicPort) -> Result:
     if isinstance(table, Missing):
         return EXISTS.incomplete(port.name, table)
     wanted = 6 if context.environment.text("NCCL_IB_ADDR_FAMILY") == "AF_INET6" else 4
-    usable = [gid for gid in table.gids if gid.kind == _V2 and family(gid) == wanted]
+    usable = [gid for gid in table.gids if gid.kind == _V2 and gid_family(gid) == wanted]
     if usable:
         return EXISTS.ok(port.name, f"row {usable[0].index}: {usable[0].gid}")
     rest = [f"row {gid.index}: {gid.gid}, {gid.kind}" for gid in table.gids[:8]]
     if table.slots_read < table.slots:
         return EXISTS.incomplete(port.name, f"none in the first {table.slots_read} of {table.slots} rows", *rest)
     return EXISTS.finding(port.name, f"no RoCE v2 row of IPv{wanted} that others can reach", *rest)
-
-
-def family(gid: Gid) -> int | None:
-    """Return 4 or 6; None for a row that is zero, link-local or no address."""
-    try:
-        address = ipaddress.IPv6Address(gid.gid)
-    except ValueError:
-        return None
-    if address.ipv4_mapped is not None:
-        return 4
-    return None if address.is_link_local or address.is_unspecified else 6
 
 
 def _index(context: Context, ports: list[NicPort]) -> Iterator[Result]:
@@ -90,7 +78,7 @@ def _index(context: Context, ports: list[NicPort]) -> Iterator[Result]:
         yield INDEX.ok("job", "not set") if given else INDEX.not_applicable("no environment of a job was given (--env)")
         return
     families = {
-        family(row)
+        gid_family(row)
         for port in ports
         if not isinstance(port.port.gid_table, Missing)
         for row in port.port.gid_table.gids
@@ -110,7 +98,7 @@ def _row(port: NicPort, index: int, *, mixed: bool) -> Result:
     said = f"row {index} is {row.gid}, {row.kind}"
     if row.kind != _V2:
         return INDEX.finding(port.name, f"{said}: not RoCE v2")
-    if family(row) is None:
+    if gid_family(row) is None:
         return INDEX.finding(port.name, f"{said}: no other node can reach it")
     if mixed:
         return INDEX.finding(port.name, f"{said}; on other ports that row is of another family")

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from netkit.doctor.context import Context, no_ports
 from netkit.doctor.contract import NodeCheck
 from netkit.doctor.nic_ports import NicPort
-from netkit.doctor.roce import qos_of
 from netkit.model.check import NODE, Result, Rule
 from netkit.model.finding import Severity
 from netkit.model.missing import Missing
@@ -79,7 +78,7 @@ def check(snapshot: NodeSnapshot, context: Context) -> Iterable[Result]:
         yield from (no_ports(rule, snapshot) for rule in (FIRMWARE, UNIFORM, QUEUE, FLUX))
         return
     yield from _firmware(context)
-    yield _uniform(snapshot, context)
+    yield _uniform(context)
     yield _queues(context)
     yield from _flux(snapshot, context)
 
@@ -100,8 +99,8 @@ def _firmware(context: Context) -> Iterator[Result]:
             yield FIRMWARE.ok(board, shown[0])
 
 
-def _uniform(snapshot: NodeSnapshot, context: Context) -> Result:
-    found = {port.name: qos_of(snapshot, port) for port in context.ports if port.roce and port.hardware}
+def _uniform(context: Context) -> Result:
+    found = {port.name: context.qos[port.name] for port in context.ports if port.roce and port.hardware}
     known = {name: qos for name, qos in found.items() if isinstance(qos, HostQos)}
     if len(known) < 2:
         return UNIFORM.not_applicable("fewer than two RoCE interfaces to compare")

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from netkit.doctor.context import Context, no_ports
 from netkit.doctor.contract import NodeCheck
 from netkit.doctor.nic_ports import NicPort
-from netkit.doctor.roce import chain_of, lossless_meant, qos_of
+from netkit.doctor.roce import chain_of, lossless_meant
 from netkit.model.check import Result, Rule
 from netkit.model.finding import Severity
 from netkit.model.missing import Missing
@@ -118,19 +118,19 @@ def check(snapshot: NodeSnapshot, context: Context) -> Iterable[Result]:
         for rule in _RULES:
             yield no_ports(rule, snapshot) if not context.ports else rule.not_applicable("no port is RoCE hardware")
         return
-    lossless = lossless_meant(snapshot, context)
+    lossless = lossless_meant(context)
     for port in ports:
-        yield from _port(snapshot, context, port, lossless=lossless)
+        yield from _port(context, port, lossless=lossless)
 
 
-def _port(snapshot: NodeSnapshot, context: Context, port: NicPort, *, lossless: bool | Missing) -> Iterator[Result]:
+def _port(context: Context, port: NicPort, *, lossless: bool | Missing) -> Iterator[Result]:
     if isinstance(lossless, Missing):
         yield from (rule.incomplete(port.name, lossless) for rule in _RULES)
         return
     if not lossless:
         yield from (rule.not_applicable("nothing on this node is lossless", port.name) for rule in _RULES)
         return
-    chain = chain_of(snapshot, context, port)
+    chain = chain_of(context, port)
     by_rule: dict[str, list[ChainLink]] = {}
     for link in chain.links:
         rule = _RULE_OF.get(link.name)
@@ -139,7 +139,7 @@ def _port(snapshot: NodeSnapshot, context: Context, port: NicPort, *, lossless: 
     for rule in _RULES[:-1]:
         links = by_rule.get(rule.id, [])
         yield _judged(context, rule, port, chain, links) if links else rule.incomplete(port.name, _unreached(chain))
-    yield _count(context, port, snapshot)
+    yield _count(context, port)
 
 
 def _unreached(chain: QosChain) -> str:
@@ -160,8 +160,8 @@ def _judged(context: Context, rule: Rule, port: NicPort, chain: QosChain, links:
     return rule.ok(port.name, "; ".join(link.said for link in links))
 
 
-def _count(context: Context, port: NicPort, snapshot: NodeSnapshot) -> Result:
-    qos = qos_of(snapshot, port)
+def _count(context: Context, port: NicPort) -> Result:
+    qos = context.qos[port.name]
     lossless = qos if isinstance(qos, Missing) else qos.lossless
     if isinstance(lossless, Missing):
         return COUNT.incomplete(port.name, lossless)

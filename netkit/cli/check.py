@@ -22,6 +22,7 @@ from netkit.model.text import visible
 if TYPE_CHECKING:
     from netkit.doctor.context import Wishes
     from netkit.doctor.contract import Member
+    from netkit.model.check import Result
     from netkit.model.environment import Environment, Variable
     from netkit.model.node import NodeSnapshot
 
@@ -69,6 +70,10 @@ SinceOption = Annotated[
         "--since", help="An earlier recording of the same node: counters are judged by growth.", metavar="FILE"
     ),
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Ask only this rule, or all whose id starts so: T11, J.", metavar="ID"),
+]
 SilenceOption = Annotated[
     list[str] | None,
     typer.Option("--silence", help="Accept findings of a rule, with the reason.", metavar="ID=REASON"),
@@ -86,6 +91,7 @@ def check(
     profile: ProfileOption = None,
     since: SinceOption = None,
     silence: SilenceOption = None,
+    only: OnlyOption = None,
     sysfs: SysfsOption = None,
     procfs: ProcfsOption = None,
     fail_on: Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity that ends with status 1.")] = (
@@ -115,11 +121,18 @@ def check(
         environment=environment(env, nccl_conf or [], nccl, live=live),
         earlier=_node(since, None, None) if since is not None else None,
     )
-    report = judge(checks.checks(), tuple(_members(snapshot, lspci, sysfs, procfs, wishes)), accepted)
+    rules = checks.rules()
+
+    def wanted(result: Result) -> bool:
+        return not only or checks.asked(rules[result.rule], only)
+
+    report = judge(
+        checks.holding(only or []), tuple(_members(snapshot, lspci, sysfs, procfs, wishes)), accepted, wanted
+    )
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(check_json.render(report, one_line=form is OutputForm.JSONL))
     else:
-        show(tuple(check_table.blocks(report, checks.rules())), form)
+        show(tuple(check_table.blocks(report, rules)), form)
     if report.worst_at_least(Severity(fail_on.value)):
         raise typer.Exit(int(ExitStatus.FINDINGS))
     looked = report.counts["ok"] + report.counts["finding"] + report.counts["silenced"]

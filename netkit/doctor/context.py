@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from netkit.catalogue.platforms import Platform
 from netkit.doctor.nic_ports import NicPort, all_ports, training_ports
 from netkit.doctor.pci_index import PciIndex, index_of
+from netkit.doctor.port_qos import qos_of
 from netkit.doctor.thresholds import Thresholds
 from netkit.errors import InputError
 from netkit.model.check import NODE, Result, Rule
 from netkit.model.environment import Environment
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
-from netkit.roce.qos import SwitchQos
+from netkit.roce.qos import HostQos, SwitchQos
 from netkit.topology.hca_filter import HcaFilter
 from netkit.topology.node import topology_of_node
 from netkit.topology.view import TopologyView, view_of_topology
@@ -33,18 +35,37 @@ class Wishes:
     """The switch port behind each interface, where somebody gave the switch's configuration; `*` is all of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
-    """One node's surroundings, prepared once for all checks."""
+    """One node's surroundings; what is dear to work out is worked out when a rule first asks for it."""
 
+    snapshot: NodeSnapshot
     wishes: Wishes
-    pci: PciIndex
-    view: TopologyView | Missing
-    """How GPUs and NICs hang together; Missing where there is no GPU or PCI could not be read."""
-    all_ports: tuple[NicPort, ...]
-    """Every RDMA port of the node."""
-    ports: tuple[NicPort, ...]
-    """Those that carry, or should carry, training traffic."""
+
+    @cached_property
+    def pci(self) -> PciIndex:
+        """The PCI tree."""
+        return index_of(self.snapshot)
+
+    @cached_property
+    def view(self) -> TopologyView | Missing:
+        """How GPUs and NICs hang together; Missing where there is no GPU or PCI could not be read."""
+        return _view(self.snapshot, self.wishes)
+
+    @cached_property
+    def all_ports(self) -> tuple[NicPort, ...]:
+        """Every RDMA port of the node."""
+        return all_ports(self.snapshot)
+
+    @cached_property
+    def ports(self) -> tuple[NicPort, ...]:
+        """Those that carry, or should carry, training traffic."""
+        return training_ports(self.all_ports, hca_filter(self.environment), self.thresholds)
+
+    @cached_property
+    def qos(self) -> Mapping[str, HostQos | Missing]:
+        """QoS of every port's interface, by port name."""
+        return {port.name: qos_of(self.snapshot, port) for port in self.all_ports}
 
     @property
     def platform(self) -> Platform | None:
@@ -66,14 +87,7 @@ class Context:
 
 def context_of(snapshot: NodeSnapshot, wishes: Wishes) -> Context:
     """Return the context of one node."""
-    ports = all_ports(snapshot)
-    return Context(
-        wishes=wishes,
-        pci=index_of(snapshot),
-        view=_view(snapshot, wishes),
-        all_ports=ports,
-        ports=training_ports(ports, hca_filter(wishes.environment), wishes.thresholds),
-    )
+    return Context(snapshot=snapshot, wishes=wishes)
 
 
 def _view(snapshot: NodeSnapshot, wishes: Wishes) -> TopologyView | Missing:

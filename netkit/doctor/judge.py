@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netkit.doctor.contract import Check, GangCheck, Member, NodeCheck
@@ -34,10 +34,16 @@ class CheckReport:
         return any(one.severity.at_least(severity) for one in self.findings)
 
 
-def judge(checks: Iterable[Check], members: Sequence[Member], silence: Mapping[str, str]) -> CheckReport:
+def judge(
+    checks: Iterable[Check],
+    members: Sequence[Member],
+    silence: Mapping[str, str],
+    wanted: Callable[[Result], bool] = lambda _: True,
+) -> CheckReport:
     """Ask every check about every member, and gang checks about all of them together.
 
     `silence` gives the reason by rule id; a silenced finding stays in the report. Gang checks need two members.
+    Results that are not `wanted` are left out: a check may hold more rules than somebody asked for.
     """
     asked = tuple(checks)
     results = [result for member in members for result in about_node(asked, member)]
@@ -45,7 +51,7 @@ def judge(checks: Iterable[Check], members: Sequence[Member], silence: Mapping[s
         results += [result for check in asked if isinstance(check, GangCheck) for result in check.check(members)]
     return CheckReport(
         nodes=tuple(member.name for member in members),
-        results=tuple(_silenced(result, silence) for result in results),
+        results=tuple(_silenced(result, silence) for result in results if wanted(result)),
     )
 
 

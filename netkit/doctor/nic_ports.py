@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 
 from netkit.doctor.thresholds import Thresholds
 from netkit.model.ethernet import NetDev
 from netkit.model.missing import Missing
 from netkit.model.node import NodeSnapshot
-from netkit.model.rdma import RdmaDevice, RdmaPort
+from netkit.model.rdma import Gid, RdmaDevice, RdmaPort
 from netkit.model.topology import Nic
 from netkit.topology.hca_filter import HcaFilter
 
@@ -86,3 +87,14 @@ def _fast(port: NicPort, floor: float) -> bool:
 def _as_nic(port: NicPort) -> Nic:
     name = port.device.name
     return Nic(key=name, name=name, index=0, members=(name,), port=port.port.number)
+
+
+def gid_family(gid: Gid) -> int | None:
+    """Return 4 or 6; None for a row that is zero, link-local or no address."""
+    try:
+        address = ipaddress.IPv6Address(gid.gid)
+    except ValueError:
+        return None
+    if address.ipv4_mapped is not None:
+        return 4
+    return None if address.is_link_local or address.is_unspecified else 6

@@ -5,39 +5,16 @@ from __future__ import annotations
 from netkit.doctor.context import Context
 from netkit.doctor.nic_ports import NicPort
 from netkit.model.environment import Environment
-from netkit.model.ethernet import NetDev
 from netkit.model.missing import Missing, Reason
-from netkit.model.node import NodeSnapshot
-from netkit.roce.host_qos import host_qos
 from netkit.roce.qos import HostQos, Intent, SwitchQos
 from netkit.roce.qos_chain import QosChain, prove
 
 
-def qos_of(snapshot: NodeSnapshot, port: NicPort) -> HostQos | Missing:
-    """Return what the interface of a port does with RoCE traffic."""
-    netdev = _own(snapshot, port)
-    if netdev is None:
-        return Missing(reason=Reason.ABSENT, where=port.name, detail="no interface of this port is visible")
-    link = snapshot.ethernet_link(netdev.name)
-    if link is not None:
-        return host_qos(netdev, link.bridging)
-    unread = snapshot.ethernet_links
-    absent = Missing(reason=Reason.ABSENT, where=f"dcb of {netdev.name}", detail="not asked")
-    return host_qos(netdev, unread if isinstance(unread, Missing) else absent)
-
-
-def _own(snapshot: NodeSnapshot, port: NicPort) -> NetDev | None:
-    """Return the port's own interface: QoS is set on the members of a bond, not on the bond."""
-    name = port.port.netdev
-    found = snapshot.netdev(name) if isinstance(name, str) else None
-    return found or port.netdev
-
-
-def lossless_meant(snapshot: NodeSnapshot, context: Context) -> bool | Missing:
+def lossless_meant(context: Context) -> bool | Missing:
     """Tell whether any NIC or switch port of this node is lossless; Missing where no NIC could be asked."""
     if context.wishes.switches:
         return True
-    found = [qos_of(snapshot, port) for port in context.ports if port.roce]
+    found = [context.qos[port.name] for port in context.ports if port.roce]
     known = [qos.lossless for qos in found if isinstance(qos, HostQos) and not isinstance(qos.lossless, Missing)]
     if any(known):
         return True
@@ -47,9 +24,9 @@ def lossless_meant(snapshot: NodeSnapshot, context: Context) -> bool | Missing:
     return first if isinstance(first, Missing) else Missing(reason=Reason.ABSENT, where="dcb", detail="no RoCE port")
 
 
-def chain_of(snapshot: NodeSnapshot, context: Context, port: NicPort) -> QosChain:
+def chain_of(context: Context, port: NicPort) -> QosChain:
     """Return the proven or broken chain of one port."""
-    qos = qos_of(snapshot, port)
+    qos = context.qos[port.name]
     if isinstance(qos, Missing):
         return QosChain(interface=port.name, switch_port=None, priority=None, links=())
     return prove(intent_of(context.environment), qos, switch_of(context, qos.interface))
