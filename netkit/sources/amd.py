@@ -1,5 +1,7 @@
 """AMD GPUs through sysfs, without any library: `/sys/class/drm/card*/device`.
 
+xGMI links and throttling are in a binary table (`amd_metrics.py`), processes in the compute driver's class
+(`amd_processes.py`).
 Linux Documentation/gpu/amdgpu/{driver-misc,thermal,ras}.rst; XGMI: drivers/gpu/drm/amd/amdgpu/amdgpu_xgmi.c; power and
 temperatures: Documentation/hwmon/sysfs-interface.rst. Partitions of one GPU show as more cards, one GPU counts once.
 """
@@ -7,7 +9,8 @@ temperatures: Documentation/hwmon/sysfs-interface.rst. Partitions of one GPU sho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from netkit.errors import InputError
 from netkit.model.gpu import (
@@ -19,12 +22,15 @@ from netkit.model.gpu import (
     GpuMemory,
     GpuPcie,
     GpuPower,
+    GpuProcess,
     GpuTemperature,
     GpuUtilisation,
     GpuVendor,
 )
 from netkit.model.missing import Missing, Reason
 from netkit.model.pci import PciAddress
+from netkit.sources.amd_metrics import read_amd_metrics
+from netkit.sources.amd_processes import read_amd_processes
 from netkit.sources.attributes import base_name, hexadecimal, malformed, names, natural, text
 from netkit.sources.tree import Tree
 
@@ -43,13 +49,25 @@ def read_amd_gpus(tree: Tree) -> GpuInventory | Missing:
     listed = tree.list(_CARDS)
     if isinstance(listed, Missing):
         return listed
-    found: dict[PciAddress, Gpu] = {}
+    found: dict[PciAddress, str] = {}
     for folder in _cards(tree, listed):
         address = _address(tree, folder)
-        if address is not None and address not in found:
-            found[address] = _gpu(tree, len(found), folder, address)
+        if address is not None:
+            found.setdefault(address, folder)
+    processes = read_amd_processes(tree) if found else {}
+    gpus = tuple(
+        replace(_gpu(tree, index, folder, address), processes=_of(processes, address))
+        for index, (address, folder) in enumerate(found.items())
+    )
     driver = text(tree, "sys/module/amdgpu/version")
-    return GpuInventory(driver=driver, gpus=tuple(found.values()), silent=(), features_off=())
+    return GpuInventory(driver=driver, gpus=gpus, silent=(), features_off=())
+
+
+def _of(
+    processes: Mapping[PciAddress, tuple[GpuProcess, ...]] | Missing, address: PciAddress
+) -> tuple[GpuProcess, ...] | Missing:
+    unlisted = Missing(reason=Reason.ABSENT, where="sys/class/kfd", detail=f"no node for {address}")
+    return processes if isinstance(processes, Missing) else processes.get(address, unlisted)
 
 
 def _cards(tree: Tree, listed: tuple[str, ...]) -> Iterator[str]:
@@ -70,6 +88,7 @@ def _address(tree: Tree, folder: str) -> PciAddress | None:
 
 def _gpu(tree: Tree, index: int, folder: str, address: PciAddress) -> Gpu:
     sensors = _sensors(tree, folder)
+    metrics = read_amd_metrics(tree, f"{folder}/gpu_metrics")
     draw = _scaled(natural(tree, f"{sensors}/power1_average"), 1e6)
     return Gpu(
         vendor=GpuVendor.AMD,
@@ -92,13 +111,13 @@ def _gpu(tree: Tree, index: int, folder: str, address: PciAddress) -> Gpu:
             limit_watts=_scaled(natural(tree, f"{sensors}/power1_cap"), 1e6),
         ),
         temperature=_temperature(tree, sensors),
-        throttle=_elsewhere(folder, "throttle reasons are in the binary gpu_metrics"),
-        pcie=_pcie(tree, folder),
-        links=_elsewhere(folder, "xGMI links are in the binary gpu_metrics"),
+        throttle=metrics.throttle,
+        pcie=_pcie(tree, folder, metrics.pcie_replays),
+        links=metrics.links,
         fabric=_fabric(tree, folder),
         mig_enabled=_partitioned(tree, folder),
         ecc=_ecc(tree, folder),
-        processes=_elsewhere(folder, "processes are in the kfd class"),
+        processes=_elsewhere(folder, "not asked yet"),
     )
 
 
@@ -155,13 +174,14 @@ def _temperature(tree: Tree, sensors: str) -> GpuTemperature:
     )
 
 
-def _pcie(tree: Tree, folder: str) -> GpuPcie:
+def _pcie(tree: Tree, folder: str, counted: int | Missing) -> GpuPcie:
+    replays = natural(tree, f"{folder}/pcie_replay_count")
     return GpuPcie(
         generation=_generation(tree, f"{folder}/current_link_speed"),
         width=natural(tree, f"{folder}/current_link_width"),
         max_generation=_generation(tree, f"{folder}/max_link_speed"),
         max_width=natural(tree, f"{folder}/max_link_width"),
-        replays=natural(tree, f"{folder}/pcie_replay_count"),
+        replays=counted if isinstance(replays, Missing) else replays,
     )
 
 
