@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from netkit.catalogue.counter import CounterRow, tables
 
 HOME = Path(__file__).parents[1]
 COMMANDS = (
@@ -92,7 +97,57 @@ def _help(program: tuple[str, str], command: str) -> str:
     ).stdout
 
 
-PAGES = {"cli.md": command_line_page}
+METRICS_INTRODUCTION = """\
+# Metrics
+
+Generated from the catalogue by `make docs`; `netkit exporter metrics` prints the same. *Needs* is what a process must
+have beyond being started. A series that is not there is not zero: nobody counts it.
+"""
+COUNTERS_INTRODUCTION = """\
+# Counters
+
+Generated from the catalogue by `make docs`: what drivers count, how wide it is, what happens when it is full, and the
+series it becomes. Two drivers that count the same thing share a series.
+"""
+
+
+def metrics_page() -> str:
+    """Return docs/metrics.md: every series the exporter can give, by collector."""
+    asked = [sys.executable, "-m", "netkit_exporters", "metrics", "--output", "jsonl"]
+    listed = subprocess.run(asked, check=True, capture_output=True, text=True, cwd=HOME).stdout
+    rows = [json.loads(line) for line in listed.splitlines()]
+    parts = [METRICS_INTRODUCTION]
+    for collector in dict.fromkeys(row["collector"] for row in rows):
+        own = [_metric_cells(row) for row in rows if row["collector"] == collector]
+        parts.append(_section(collector, ("series", "type", "labels", "needs", "meaning"), own))
+    return "\n".join(parts)
+
+
+def counters_page() -> str:
+    """Return docs/counters.md: every counter of every driver netkit knows, and the series it becomes."""
+    parts = [COUNTERS_INTRODUCTION]
+    for table in tables():
+        listed = [_counter_cells(row, "rdma_") for row in (*table.port, *table.hardware)]
+        listed += [_counter_cells(row, "") for row in table.statistics]
+        heading = f"{table.id}\n\n{table.source}."
+        parts.append(_section(heading, ("counter", "bits", "when full", "series", "meaning"), listed))
+    return "\n".join(parts)
+
+
+def _section(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return f"## {heading}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _metric_cells(row: dict[str, Any]) -> list[str]:
+    return [f"`{row['name']}`", row["type"], ", ".join(row["labels"]), row["privilege"], row["help"]]
+
+
+def _counter_cells(row: CounterRow, area: str) -> list[str]:
+    return [f"`{row.name}`", str(row.form.bits or ""), row.form.overflow, f"`{row.series(area)}`", row.help]
+
+
+PAGES = {"cli.md": command_line_page, "counters.md": counters_page, "metrics.md": metrics_page}
 
 
 def main() -> None:

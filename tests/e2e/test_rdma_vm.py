@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from netkit.catalogue.counter import tables
 from netkit.model.missing import Missing
 from netkit.model.node import NodeSnapshot
 from netkit.sources.memory_tree import MemoryTree
@@ -310,3 +311,44 @@ def test_a_snapshot_taken_inside_is_a_recording_of_that_machine(results: Results
     assert not isinstance(devices, Missing)
     ours = [(device.name, device.node_guid) for device in devices]
     assert ours == [(each["name"], each["node_guid"]) for each in results["after"]]
+
+
+EXPORTED = {row.name: row.stem for table in tables() if table.id == "rxe" for row in table.hardware}
+
+
+def by_tool(shown: str) -> dict[tuple[str, str], int]:
+    """What `rdma statistic` counts, by series name and device."""
+    return {
+        (f"netkit_rdma_{EXPORTED[name]}_total", each["ifname"]): value
+        for each in json.loads(shown)
+        for name, value in each.items()
+        if name in EXPORTED
+    }
+
+
+def by_exporter(samples: list[list[Any]]) -> dict[tuple[str, str], float]:
+    """What the exporter gave of them."""
+    return {(name, labels[0]): value for name, labels, value in samples if name.endswith("_total")}
+
+
+@pytest.mark.parametrize(("way", "before", "after"), [("netlink", "before", "between"), ("files", "between", "after")])
+def test_exported_counters_stand_between_two_looks_of_the_tool(
+    results: Results, way: str, before: str, after: str
+) -> None:
+    """Under load, by netlink and from files: every counter, none older than the first look or newer than the second."""
+    assert results["exporter"]["status"] == 0, results["exporter"]["err"]
+    read = json.loads(results["exporter"]["out"])
+    assert read["load"] == [0, 0]
+    first, ours, second = by_tool(read[before]), by_exporter(read[way]), by_tool(read[after])
+    assert len(ours) == 2 * len(EXPORTED) == 30
+    assert ours.keys() == first.keys() == second.keys()
+    assert all(first[key] <= ours[key] <= second[key] for key in ours)
+    sent = ("netkit_rdma_port_packets_transmitted_total", "rxe0")
+    assert second[sent] > first[sent] > 0
+
+
+def test_the_exporters_page_says_what_the_tool_says_at_rest(results: Results) -> None:
+    """The same names, devices and numbers, to the last digit."""
+    read = json.loads(results["exporter"]["out"])
+    series = re.findall(r'^(netkit_rdma_\w+_total)\{device="(\w+)",port="1"\} ([0-9.e+]+)$', read["page"], re.MULTILINE)
+    assert {(name, device): float(value) for name, device, value in series} == by_tool(read["rest"])

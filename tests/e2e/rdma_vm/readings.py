@@ -123,6 +123,7 @@ def readings(results: dict[str, Any]) -> None:
 def main() -> None:
     results: dict[str, Any] = {"kernel": os.uname().release}
     readings(results)
+    results["exporter"] = tool(sys.executable, str(Path(__file__).with_name("exporter_readings.py")))
     place = Path(sys.argv[1])
     results["snapshot"] = tool(sys.executable, "-m", "netkit", "snapshot", "-o", str(place.with_suffix(".jsonl")))
     place.write_text(json.dumps(results, indent=1))
