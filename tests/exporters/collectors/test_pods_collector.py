@@ -9,16 +9,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from netkit.errors import SourceError
+from netkit.lab.virtual_node import virtual_sources
 from netkit.model.missing import Missing, Reason
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.podresources import HeldDevice, parse_held_devices, read_held_devices
 from netkit.sources.process_pods import parse_pod_uid, pod_names
+from netkit.sources.tree import READ_LIMIT, Tree
 from netkit_exporters.collecting import Machine, Reading
 from netkit_exporters.collectors import pods
 from netkit_exporters.collectors.pods import COLLECTOR, identify
@@ -255,3 +258,33 @@ def test_folders_of_logs_name_pods(tmp_path: Path) -> None:
     (tmp_path / "lost+found").mkdir()
     assert pod_names(tmp_path) == {"1a2b3c4d-1111-2222-3333-0123456789ab": ("team-a", "trainer-0")}
     assert pod_names(tmp_path / "absent") == {}
+
+
+def test_queue_pairs_are_followed_to_their_pod(tmp_path: Path) -> None:
+    """Process, control group, UID, folder of logs; processes of no pod and the kernel's own are left out."""
+    sources = virtual_sources("node-7")
+    uid = "1a2b3c4d-1111-2222-3333-0123456789ab"
+    (tmp_path / f"team-a_trainer-0_{uid}").mkdir()
+    cgroup = f"0::/kubepods/pod{uid}/x\n".encode()
+    kernel, tree = sources.kernel, InPods(sources.tree, cgroup)
+    assert kernel is not None
+    inside = Machine(tree=cast("Tree", tree), open_kernel=lambda: kernel, options={"pod_logs": str(tmp_path)})
+    found = scrape.values(scrape.samples(COLLECTOR, inside), "netkit_pod_rdma_queue_pairs")
+    assert found
+    assert {labels[:3] for labels in found} == {("team-a", "trainer-0", uid)}
+    outside = Machine(tree=MemoryTree({}), open_kernel=lambda: kernel, options={"pod_logs": str(tmp_path)})
+    assert scrape.values(scrape.samples(COLLECTOR, outside), "netkit_pod_rdma_queue_pairs") == {}
+
+
+class InPods:
+    """A tree in which every process runs in one pod."""
+
+    def __init__(self, tree: Tree, cgroup: bytes) -> None:
+        self._tree = tree
+        self._cgroup = cgroup
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> bytes | Missing:
+        return self._cgroup if path.endswith("/cgroup") else self._tree.read(path, limit)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._tree, name)

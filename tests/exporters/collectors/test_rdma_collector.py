@@ -12,6 +12,8 @@ import pytest
 from netkit.catalogue.counter import tables
 from netkit.model.missing import Missing, Reason
 from netkit.sources.memory_tree import MemoryTree
+from netkit.sources.netlink.kernel import Answer, Kernel, Question
+from netkit.sources.recording_file import Recording, load
 from netkit.sources.tree import READ_LIMIT, LiveTree, Tree
 from netkit_exporters.collecting import Machine
 from netkit_exporters.collectors.rdma import COLLECTOR
@@ -186,3 +188,48 @@ def test_the_h100_tree_gives_at_least_what_node_exporter_gives() -> None:
     assert len(counters) >= 423 - 9
     assert len(found) >= 462
     assert len({(sample.metric.name, sample.labels) for sample in found}) == len(found)
+
+
+class Counting:
+    """A kernel that counts questions, and may refuse some."""
+
+    def __init__(self, kernel: Kernel, refuse: str = " ") -> None:
+        self._kernel = kernel
+        self._refuse = refuse
+        self.asked: list[str] = []
+
+    def ask(self, question: Question) -> Answer | Missing:
+        self.asked.append(question.where)
+        if question.where.startswith(self._refuse):
+            return Missing(reason=Reason.MALFORMED, where=question.where, detail="EMSGSIZE")
+        return self._kernel.ask(question)
+
+
+def soft_roce() -> Recording:
+    return load(Path(__file__).parents[2] / "nodes" / "soft-roce-virtual-machine.jsonl")
+
+
+def counted(kernel: Counting) -> dict[tuple[str, tuple[str, ...]], float]:
+    found = scrape.samples(COLLECTOR, Machine(tree=soft_roce().tree, open_kernel=lambda: kernel))
+    return {(one.metric.name, one.labels): float(one.value) for one in found if one.metric.name.endswith("_total")}
+
+
+def test_netlink_is_asked_once_a_port() -> None:
+    """And no file of the same counters is read."""
+    recording = soft_roce()
+    assert recording.kernel is not None
+    kernel = Counting(recording.kernel)
+    assert len(counted(kernel)) == 30
+    assert sorted(where for where in kernel.asked if "statistics" in where) == [
+        "rdma statistics of rxe0/1",
+        "rdma statistics of rxe1/1",
+    ]
+
+
+def test_files_are_read_where_netlink_refuses() -> None:
+    """Some drivers' answers do not fit into one message; the series are the same."""
+    recording = soft_roce()
+    assert recording.kernel is not None
+    by_netlink = counted(Counting(recording.kernel))
+    by_files = counted(Counting(recording.kernel, refuse="rdma statistics"))
+    assert by_files.keys() == by_netlink.keys()
