@@ -20,6 +20,7 @@ from netkit.sources.pci import DEVICES, read_pci_devices
 from netkit.sources.tree import Tree
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, State, Target
 from netkit_exporters.gpu_samples import reading_of
+from netkit_exporters.pod_labels import maybe_with_pods
 
 _NVIDIA = 0x10DE
 _DISPLAY = 0x03
@@ -136,7 +137,7 @@ def _nvidia_gpus(tree: Tree) -> tuple[str, ...]:
 COLLECTOR = Collector(
     id="gpu",
     question="How busy, warm and healthy are the NVIDIA GPUs, their NVLinks and their place in the fabric?",
-    open=_Gpus,
+    open=maybe_with_pods(_Gpus),
     metrics=rows.ROWS + rows.LOG_ROWS,
     deadline_seconds=20.0,
 )

@@ -7,28 +7,21 @@ their queue pairs are followed to a process (RDMA netlink), its control group an
 from __future__ import annotations
 
 import errno
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from netkit.catalogue.metric_rows import pods as rows
 from netkit.errors import SourceError
 from netkit.model.missing import Missing, Reason
-from netkit.model.text import visible
-from netkit.sources.attributes import names
 from netkit.sources.netlink.kernel import Kernel
 from netkit.sources.netlink.nldev import read_device_indexes, read_queue_pairs
-from netkit.sources.pci import DEVICES, address_of
 from netkit.sources.podresources import SOCKET, HeldDevice, read_held_devices
 from netkit.sources.process_pods import LOGS, pod_names, pod_uid
-from netkit.sources.tree import Tree
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, State, Target
+from netkit_exporters.held_devices import KEPT_SECONDS, identify
 
-KEPT_SECONDS = 60.0
-"""How long the last answer stands in for one that does not come."""
 _REASONS = {
     errno.ENOENT: Reason.ABSENT,
     errno.ECONNREFUSED: Reason.ABSENT,
@@ -36,27 +29,6 @@ _REASONS = {
     errno.EPERM: Reason.DENIED,
     errno.ETIMEDOUT: Reason.TIMEOUT,
 }
-_GPU = re.compile(r"((?:GPU|MIG)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:::[0-9]{1,4})?")
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What a plugin's name for a device says; empty texts where it says nothing."""
-
-    uuid: str = ""
-    device: str = ""
-    pci_bus_id: str = ""
-
-
-def identify(tree: Tree, held: HeldDevice) -> Identity:
-    """Read the name a plugin gave: a GPU's UUID, time slices cut off, or a PCI address. Nothing is guessed."""
-    if match := _GPU.fullmatch(held.device):
-        return Identity(uuid=match[1])
-    address = address_of(held.device)
-    if address is None:
-        return Identity()
-    rdma = names(tree, f"{DEVICES}/{address}/infiniband")
-    return Identity(device=visible(rdma[0]) if rdma else "", pci_bus_id=str(address))
 
 
 class _Devices:

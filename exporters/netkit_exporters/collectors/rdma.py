@@ -23,6 +23,7 @@ from netkit.sources.rdma import CLASS, MOST_COUNTERS, hw_counter_names, is_virtu
 from netkit.sources.roster import Roster
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, Target
 from netkit_exporters.expectation import expected_devices, named_platform
+from netkit_exporters.pod_labels import maybe_with_pods
 from netkit_exporters.readout import Readout, Readouts, code_of_text, conversion, label, rate_of_text, scaled
 
 _FRAME_EVERY = 60
@@ -313,6 +314,6 @@ class _Rdma:
 COLLECTOR = Collector(
     id="rdma",
     question="What do RDMA devices and ports count, and are they all there, up and at full speed?",
-    open=_Rdma,
+    open=maybe_with_pods(_Rdma),
     metrics=rows.ROWS,
 )

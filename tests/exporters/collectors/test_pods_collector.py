@@ -24,7 +24,8 @@ from netkit.sources.process_pods import parse_pod_uid, pod_names
 from netkit.sources.tree import READ_LIMIT, Tree
 from netkit_exporters.collecting import Machine, Reading
 from netkit_exporters.collectors import pods
-from netkit_exporters.collectors.pods import COLLECTOR, identify
+from netkit_exporters.collectors.pods import COLLECTOR
+from netkit_exporters.held_devices import KEPT_SECONDS, identify
 from tests.exporters import scrape
 from tests.exporters.fake_kubelet import claim, kubelet, reply
 
@@ -157,7 +158,7 @@ def test_a_call_without_an_answer_ends_and_the_last_map_stands_for_a_minute(
     assert readable(waited) == {("timeout",): 0.0}
     assert pods_of(waited) == {"trainer-0", "trainer-1"}
     start = time.monotonic()
-    monkeypatch.setattr(pods, "monotonic", lambda: start + pods.KEPT_SECONDS + 1)
+    monkeypatch.setattr(pods, "monotonic", lambda: start + KEPT_SECONDS + 1)
     assert pods_of(asked.read()) == set()
 
 
