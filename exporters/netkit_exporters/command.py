@@ -60,7 +60,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         "--compat", metavar="A,B", default="", help="Export under these names too: node_exporter, dcgm."
     )
     for flag, metavar, text in _FOR_COLLECTORS:
-        parser.add_argument(flag, metavar=metavar, help=text)
+        choices = tuple(metavar.split("|")) if "|" in metavar else None
+        parser.add_argument(flag, metavar=metavar, choices=choices, help=text)
     for flag, text in _SWITCHES:
         parser.add_argument(flag, action="store_const", const="1", help=text)
 
@@ -125,6 +126,10 @@ COMMANDS = MappingProxyType({"serve": serve, "once": once, "metrics": metrics})
 def _options(parsed: argparse.Namespace) -> Options:
     told = {flag.removeprefix("--").replace("-", "_") for flag, *_ in (*_FOR_COLLECTORS, *_SWITCHES)}
     given = vars(parsed)
+    if parsed.platform is not None:
+        from netkit.catalogue.platforms import platform
+
+        platform(parsed.platform)
     return Options(
         listen=tuple(map(address, given.get("listen") or (DEFAULT_LISTEN,))),
         sysfs=parsed.sysfs,

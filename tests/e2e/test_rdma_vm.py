@@ -27,14 +27,14 @@ from netkit.sources.record import record_node
 from netkit.sources.recording_file import load
 from netkit.sources.snapshot import read_node
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 Results = dict[str, Any]
 KERNEL_PACKAGE = re.compile(r"^linux-image-6\.[0-9.]+[-+][0-9a-z+.]+-amd64$", re.MULTILINE)
 PROGRAMS = ("qemu-system-x86_64", "rdma", "ib_write_bw", "ibv_devinfo", "ethtool", "dcb", "depmod", "busybox")
 NODES = Path(__file__).parents[1] / "nodes"
 START = Path(__file__).parent / "rdma_vm" / "start.sh"
-BOOT_SECONDS = 300
+BOOT_SECONDS = 450
 
 
 def cache() -> Path:
