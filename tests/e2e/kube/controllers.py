@@ -18,6 +18,8 @@ from tests.e2e.kube.go_tools import module_folder, program
 from tests.e2e.kube.processes import free_port, listens
 
 START_SECONDS = 60
+# Those of jobs, queues and gangs; the others wait for custom resources that no test uses.
+VOLCANO_CONTROLLERS = "job-controller,queue-controller,pg-controller,gc-controller"
 VOLCANO_QUEUES = "/apis/scheduling.volcano.sh/v1beta1/queues"
 
 
@@ -26,7 +28,7 @@ def start_volcano(plane: ControlPlane) -> None:
     scheduler, controllers = program("vc-scheduler"), program("vc-controller-manager")
     conf = module_folder("volcano", "volcano.sh/volcano") / "installer/helm/chart/volcano/config/volcano-scheduler.conf"
     both = {"kubeconfig": plane.kubeconfig(ADMIN), "leader-elect": "false"}
-    plane.processes.start("vc-controller-manager", words(controllers, both))
+    plane.processes.start("vc-controller-manager", words(controllers, {**both, "controllers": VOLCANO_CONTROLLERS}))
     plane.processes.start(
         "vc-scheduler",
         words(scheduler, {**both, "scheduler-conf": conf, "cache-dumper": "false", "schedule-period": "300ms"}),

@@ -1,4 +1,4 @@
-"""Custom resources of the schedulers and training operators netkit knows, installed as their projects publish them.
+"""Custom resources that netkit reads or a controller of the tests needs, installed as their projects publish them.
 
 The files come from the Go module cache; projects whose module cannot be had get a definition of our own that keeps
 any field, marked so by its group in `UNPUBLISHED`.
@@ -21,7 +21,6 @@ PUBLISHED = (
         "volcano.sh/volcano",
         "config/crd/volcano/bases",
         (
-            "batch.volcano.sh_cronjobs",
             "batch.volcano.sh_jobs",
             "bus.volcano.sh_commands",
             "nodeinfo.volcano.sh_numatopologies",
@@ -62,17 +61,13 @@ PUBLISHED = (
         "kubernetes",
         "github.com/kubeflow/trainer/v2",
         "manifests/base/crds",
-        (
-            "trainer.kubeflow.org_clustertrainingruntimes",
-            "trainer.kubeflow.org_trainingruntimes",
-            "trainer.kubeflow.org_trainjobs",
-        ),
+        ("trainer.kubeflow.org_trainjobs",),
     ),
     (
         "kubernetes",
         "github.com/ray-project/kuberay/ray-operator",
         "config/crd/bases",
-        ("ray.io_rayclusters", "ray.io_rayjobs"),
+        ("ray.io_rayclusters",),
     ),
     (
         "custom-resources",

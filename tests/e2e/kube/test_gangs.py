@@ -54,7 +54,7 @@ def test_volcano_admits_one_gang_and_holds_the_next(volcano: ControlPlane) -> No
     assert [member["rank"] for member in fits["members"]] == [0, 1, 2, 3]
     assert (waits["state"], waits["min_members"]) == ("pending", 6)
     assert nodes_of(waits) == {None}
-    assert "6" in waits["why"]
+    assert "Insufficient nvidia.com/gpu" in waits["why"]
     assert fits["systems"][0] == waits["systems"][0] == "volcano"
 
 
