@@ -15,6 +15,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,7 +30,7 @@ from netkit_exporters.collecting import Sample
 from netkit_exporters.discovery import chosen
 from netkit_exporters.door import OpenDoor
 from netkit_exporters.journal import Journal
-from netkit_exporters.listening import listeners
+from netkit_exporters.listening import listeners, name_of
 from netkit_exporters.machine import machine_of
 from netkit_exporters.options import Options
 from netkit_exporters.orphans import Orphans
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from netkit_exporters.web_door import WebDoor
 
 MOST_DESCRIPTORS = 65536
+FIRST_ROUND_SECONDS = 0.5
+"""How long clients, who can connect from the start, wait for a first round at most."""
 _REAP_SECONDS = 1.0
 _SHED = ("evicted", "header", "write", "handshake", "busy", "rate", "descriptors")
 
@@ -85,11 +88,19 @@ class Exporter:
         for number, act in acts.items():
             loop.add_signal_handler(number, act)
         self.refresher.start()
+        await self._first_round()
         server.start()
+        self.journal.tell(f"netkit {__version__} serves {', '.join(map(name_of, sockets))}")
         if os.getpid() == 1:
             _keep_reaping(loop, Orphans(clock=loop.time))
         await self.ended.wait()
         server.stop()
+
+    async def _first_round(self) -> None:
+        """Let the first scrape find counters, unless reading them takes long."""
+        until = time.monotonic() + FIRST_ROUND_SECONDS
+        while not self.refresher.ready.is_set() and time.monotonic() < until:  # noqa: ASYNC110 - set by a thread
+            await asyncio.sleep(0.01)
 
 
 def serve(options: Options) -> NoReturn:
@@ -106,7 +117,6 @@ def serve(options: Options) -> NoReturn:
     exporter = Exporter(refresher=refresher, usage=usage, door=door, journal=journal)
     exporter.landlock_abi = landlock.forbid_writing() if options.landlock else 0
     refresher.extra = exporter.samples
-    journal.tell(f"netkit {__version__} serves {', '.join(map(str, options.listen))}")
     asyncio.run(exporter.serve(sockets))
     refresher.stop()
     with suppress(OSError, ValueError):

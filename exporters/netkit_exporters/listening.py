@@ -32,6 +32,12 @@ def listeners(addresses: Sequence[Address]) -> tuple[socket.socket, ...]:
     return tuple(opened)
 
 
+def name_of(listener: socket.socket) -> str:
+    """Return where a socket listens, with the port the kernel chose."""
+    host, port, *_ = listener.getsockname()
+    return str(Address(host=host, port=port))
+
+
 def _listening(address: Address) -> Iterator[socket.socket]:
     try:
         found = socket.getaddrinfo(

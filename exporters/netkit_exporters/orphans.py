@@ -1,4 +1,4 @@
-"""Children that are nobody's, when the exporter is process 1 of a container: wait(2), pid_namespaces(7).
+"""Children that are nobody's, when the exporter is process 1 of a container: wait(2), pid_namespaces(7), proc(5).
 
 Whoever starts a child collects its status itself, so only what stays dead for a while belongs to nobody.
 """
@@ -6,10 +6,11 @@ Whoever starts a child collects its status itself, so only what stays dead for a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 
-GRACE_SECONDS = 5.0
+GRACE_SECONDS = 3.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -17,22 +18,24 @@ class Orphans:
     """Reaps the dead children that nobody waits for."""
 
     clock: Callable[[], float]
-    _seen: tuple[int, float] = (0, 0.0)
-    """The dead child looked at last, and since when."""
+    _dead_since: dict[int, float] = field(default_factory=dict)
 
-    def reap(self) -> int:
-        """Reap the child that has been dead for `GRACE_SECONDS`, if there is one; return its number, 0 for none."""
-        try:
-            found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return 0
-        if found is None:
-            return 0
-        dead = found.si_pid
-        if dead != self._seen[0]:
-            self._seen = (dead, self.clock())
-            return 0
-        if self.clock() - self._seen[1] < GRACE_SECONDS:
-            return 0
-        os.waitpid(dead, os.WNOHANG)
-        return dead
+    def reap(self) -> tuple[int, ...]:
+        """Reap whoever has been dead for `GRACE_SECONDS`; return their numbers."""
+        now = self.clock()
+        self._dead_since = {child: self._dead_since.get(child, now) for child in _dead_children()}
+        old = tuple(child for child, since in self._dead_since.items() if now - since >= GRACE_SECONDS)
+        for child in old:
+            os.waitpid(child, os.WNOHANG)
+        return old
+
+
+def _dead_children() -> Iterator[int]:
+    for listed in Path("/proc/self/task").glob("*/children"):
+        for child in map(int, listed.read_text().split()):
+            try:
+                found = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                continue  # its owner was quicker
+            if found is not None:
+                yield child

@@ -17,6 +17,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from contextlib import suppress
 
 from netkit.errors import InputError
 
@@ -78,7 +79,8 @@ class Passwords:
             if answer.cancelled():
                 continue
             right = self._bcrypt.checkpw(password[:_LONGEST_PASSWORD_BYTES], hashed.encode())
-            answer.get_loop().call_soon_threadsafe(_settle, answer, right)
+            with suppress(RuntimeError):  # the server has ended meanwhile
+                answer.get_loop().call_soon_threadsafe(_settle, answer, right)
 
     def _digest(self, user: str, password: bytes, hashed: str) -> bytes:
         parts = (user.encode(), password, hashed.encode())
