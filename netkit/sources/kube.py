@@ -250,7 +250,7 @@ class Api:
         elapsed = f" ({self._clock() - self._began:.1f} s after the start)"
         if isinstance(fault, faults.ReadTimeoutError):
             return SourceError(f"cannot {what}", f"no answer from {self._url(path)}{elapsed}")
-        if isinstance(fault, faults.ConnectTimeoutError):
+        if isinstance(fault, faults.ConnectTimeoutError) and not isinstance(fault, faults.NewConnectionError):
             return SourceError(f"cannot {what}", f"no connection to {self._url(path)}{elapsed}")
         if isinstance(fault, faults.SSLError | faults.ProxyError | faults.LocationValueError):
             return said

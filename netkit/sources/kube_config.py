@@ -116,8 +116,9 @@ def _load_kubeconfig(paths: tuple[Path, ...], context: str | None, configuration
         raise InputError("no cluster", _ACCEPTED)
     name = os.pathsep.join(visible(str(path)) for path in paths)
     merged = _merged(paths, name)
-    loader = _loader_class(limit_s)(config_dict=merged, active_context=_context(merged, context, name))
+    wanted = _context(merged, context, name)
     try:
+        loader = _loader_class(limit_s)(config_dict=merged, active_context=wanted)
         loader.load_and_set(configuration)
     except _kubeconfig_faults() as fault:
         raise InputError(f"kubeconfig {name}: {_one_line(fault)}", "a kubeconfig that is complete") from fault

@@ -168,6 +168,8 @@ class Running:
         runner = self._loop.run_until_complete(self._start())
         self._ready.set()
         self._loop.run_forever()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
         self._loop.run_until_complete(runner.cleanup())
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
