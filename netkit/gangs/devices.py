@@ -43,6 +43,8 @@ def devices_of(pod: KubeObject, readers: Sequence[Reader]) -> tuple[Device, ...]
     believed: list[Device] = []
     for reader in readers:
         told = list(reader(pod))
+        if not told:
+            continue
         known = {device.kind for device in believed}
         believed = [_completed(device, told) for device in believed]
         believed += [device for device in _unique(told) if device.kind not in known]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from netkit.model.missing import Missing, Reason
@@ -30,10 +30,28 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KubeObject:
-    """One object: the resource it was listed under (`pods`, `podgroups.scheduling.volcano.sh`) and its JSON."""
+    """One object: the resource it was listed under (`pods`, `podgroups.scheduling.volcano.sh`) and its JSON.
+
+    What is asked of every object again and again is taken out once. The uid is the identity: a restarted pod keeps its
+    name and gets another uid. The namespace is empty for objects of the whole cluster.
+    """
 
     resource: str
     body: Mapping[str, Any]
+    name: str = field(init=False)
+    namespace: str = field(init=False)
+    uid: str = field(init=False)
+    labels: Mapping[str, Any] = field(init=False)
+    annotations: Mapping[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take out what every question starts from."""
+        metadata = self.fields("metadata")
+        for key in ("name", "namespace", "uid"):
+            object.__setattr__(self, key, text_of(metadata.get(key)))
+        for key in ("labels", "annotations"):
+            found = metadata.get(key)
+            object.__setattr__(self, key, found if isinstance(found, dict) else _NOTHING)
 
     @property
     def kind(self) -> str:
@@ -44,31 +62,6 @@ class KubeObject:
     def api_version(self) -> str:
         """Group and version, such as batch/v1."""
         return self.text("apiVersion")
-
-    @property
-    def name(self) -> str:
-        """The name, unique in its namespace at one time."""
-        return self.text("metadata", "name")
-
-    @property
-    def namespace(self) -> str:
-        """The namespace; empty for objects of the whole cluster."""
-        return self.text("metadata", "namespace")
-
-    @property
-    def uid(self) -> str:
-        """The identity: a restarted pod keeps its name and gets another uid."""
-        return self.text("metadata", "uid")
-
-    @property
-    def labels(self) -> Mapping[str, Any]:
-        """Labels as they are."""
-        return self.fields("metadata", "labels")
-
-    @property
-    def annotations(self) -> Mapping[str, Any]:
-        """Annotations as they are."""
-        return self.fields("metadata", "annotations")
 
     @property
     def created(self) -> str:

@@ -70,10 +70,11 @@ def load(path: Path) -> GangSnapshot:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as fault:
         raise SourceError("bundle", shown, fault.errno) from fault
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
+        os.close(descriptor)
+        raise InputError(f"bundle {shown}", f"a regular file of at most {MOST_BYTES >> 20} MiB")
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
-            raise InputError(f"bundle {shown}", f"a regular file of at most {MOST_BYTES >> 20} MiB")
         return _Reader(shown, file).snapshot()
 
 

@@ -18,8 +18,7 @@ from netkit.model.text import visible
 MOST_TEXT = 64 * 1024
 _DEEPEST = 48
 
-# A page of printable ASCII without escapes but those of quotes and backslashes has nothing to clean.
-_SUSPECT = re.compile(rb'\\[^"\\/]|[^\x20-\x7e\n\r]')
+_ESCAPE = re.compile(rb'\\[^"\\/]')
 _SPACES = str.maketrans({"\n": " ", "\r": " ", "\t": " "})
 
 COMMUNICATION = re.compile(
@@ -47,10 +46,17 @@ _VOLUME_FIELDS = frozenset({"name", "emptyDir", "configMap", "hostPath", "persis
 
 def objects_of(page: bytes, answer: Mapping[str, Any], resource: KubeResource, api_version: str) -> list[KubeObject]:
     """Return the objects of one parsed list answer; entries that are no objects are left out."""
-    clean = _SUSPECT.search(page) is None
+    clean = _nothing_to_clean(page)
     items = answer.get("items")
     bodies = (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
     return [_object(body, resource, api_version, clean=clean) for body in bodies]
+
+
+def _nothing_to_clean(page: bytes) -> bool:
+    """Tell whether a whole page is visible ASCII: JSON holds control characters only as escapes, but for DEL."""
+    if not page.isascii() or b"\x7f" in page:
+        return False
+    return b"\\" not in page or _ESCAPE.search(page) is None
 
 
 def object_of(body: dict[str, Any], resource: str) -> KubeObject:
@@ -99,7 +105,7 @@ def _prune(body: dict[str, Any], resource: str) -> None:
     if resource == "configmaps":
         _split_lines(body)
     else:
-        _prune_containers(body)
+        _prune_containers(body.get("spec"))
 
 
 def _split_lines(body: dict[str, Any]) -> None:

