@@ -23,6 +23,7 @@ COMMANDS = (
     "plan",
     "read",
     "check",
+    "check qos",
     "explain",
     "snapshot",
     "topo",

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from netkit.model.check import Result
     from netkit.model.environment import Environment, Variable
     from netkit.model.node import NodeSnapshot
+    from netkit.roce.qos import SwitchQos
 
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
+_MOST_CONFIG_BYTES = 8 << 20
 _CONF_FILES = (Path("~/.nccl.conf"), Path("/etc/nccl.conf"))
 _OF_COLLECTIVES = ("NCCL_", "RCCL_", "HCCL_", "MCCL_", "UCX_", "FI_", "HSA_", "CUDA_", "OMPI_", "TORCH_")
 
@@ -70,6 +72,16 @@ SinceOption = Annotated[
         "--since", help="An earlier recording of the same node: counters are judged by growth.", metavar="FILE"
     ),
 ]
+SwitchOption = Annotated[
+    Path | None,
+    typer.Option("--switch", help="The switch's configuration: SONiC CONFIG_DB or NVUE commands.", metavar="FILE"),
+]
+SwitchPortOption = Annotated[
+    str | None, typer.Option("--switch-port", help="The switch port behind the NICs.", metavar="PORT")
+]
+LldpOption = Annotated[
+    Path | None, typer.Option("--lldp", help="lldpctl -f json: which port is behind which NIC.", metavar="FILE")
+]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option("--only", help="Ask only this rule, or all whose id starts so: T11, J.", metavar="ID"),
@@ -90,6 +102,9 @@ def check(
     nccl: VersionOption = None,
     profile: ProfileOption = None,
     since: SinceOption = None,
+    switch: SwitchOption = None,
+    switch_port: SwitchPortOption = None,
+    lldp: LldpOption = None,
     silence: SilenceOption = None,
     only: OnlyOption = None,
     sysfs: SysfsOption = None,
@@ -120,6 +135,7 @@ def check(
         platform=platform(profile) if profile is not None else None,
         environment=environment(env, nccl_conf or [], nccl, live=live),
         earlier=_node(since, None, None) if since is not None else None,
+        switches=switches(switch, switch_port, lldp),
     )
     rules = checks.rules()
 
@@ -210,6 +226,18 @@ def environment(env: Path | None, conf: list[Path], version: str | None, *, live
     return Environment(given=bool(env or files or variables), variables=variables, files=files, version=parsed)
 
 
+def switches(switch: Path | None, port: str | None, lldp: Path | None) -> Mapping[str, SwitchQos]:
+    """Return the switch port behind each interface, as far as the options say."""
+    from netkit.roce.neighbours import parse_lldp
+    from netkit.roce.switch_ports import behind, parse_switch
+
+    require(switch is not None or (port is None and lldp is None), "--switch-port or --lldp alone", "--switch with it")
+    if switch is None:
+        return {}
+    neighbours = {} if lldp is None else parse_lldp(small_text(lldp, _MOST_CONFIG_BYTES, "lldpctl -f json"))
+    return behind(parse_switch(small_text(switch, _MOST_CONFIG_BYTES, "a switch configuration")), neighbours, port)
+
+
 def _own() -> Iterator[Variable]:
     from netkit.model.environment import Variable
 
@@ -229,3 +257,43 @@ def small_text(path: Path, most: int, what: str) -> str:
         raise InputError(f"{shown}: {reason}", what) from fault
     require(len(data) <= most, f"{shown} is larger than {most >> 20} MiB", what)
     return data.decode("utf-8-sig", errors="replace")
+
+
+@app.command("qos")
+def qos(
+    snapshot: Annotated[
+        Path | None, typer.Option("--snapshot", help="A recorded node instead of this one.", metavar="FILE")
+    ] = None,
+    env: EnvOption = None,
+    switch: SwitchOption = None,
+    switch_port: SwitchPortOption = None,
+    lldp: LldpOption = None,
+    sysfs: SysfsOption = None,
+    procfs: ProcfsOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Is NCCL's traffic lossless from the job to the switch's queue, and if not, which link of the chain is broken?
+
+    Ends with 1 when a link is broken, with 3 when no chain could be followed.
+
+    Example: netkit check qos --snapshot node.jsonl --env job.env --switch config_db.json --switch-port Ethernet0
+    """
+    from netkit.doctor.context import Wishes, context_of
+    from netkit.doctor.roce import chain_of
+    from netkit.report import qos_chain
+    from netkit.roce.qos_chain import LinkState
+
+    form = check_form(output)
+    wishes = Wishes(
+        environment=environment(env, [], None, live=snapshot is None), switches=switches(switch, switch_port, lldp)
+    )
+    context = context_of(_node(snapshot, sysfs, procfs), wishes)
+    chains = tuple(chain_of(context, port) for port in context.ports if port.roce)
+    if form in (OutputForm.JSON, OutputForm.JSONL):
+        emit(qos_chain.render(chains, one_line=form is OutputForm.JSONL))
+    else:
+        show(tuple(qos_chain.blocks(chains)), form)
+    if any(chain.broken for chain in chains):
+        raise typer.Exit(int(ExitStatus.FINDINGS))
+    seen = any(link.state is not LinkState.UNKNOWN for chain in chains for link in chain.links)
+    raise typer.Exit(int(ExitStatus.OK if seen else ExitStatus.NOT_MEASURED))

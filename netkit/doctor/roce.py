@@ -6,8 +6,11 @@ from netkit.doctor.context import Context
 from netkit.doctor.nic_ports import NicPort
 from netkit.model.environment import Environment
 from netkit.model.missing import Missing, Reason
-from netkit.roce.qos import HostQos, Intent, SwitchQos
+from netkit.roce.qos import DSCPS, HostQos, Intent, SwitchQos
 from netkit.roce.qos_chain import QosChain, prove
+
+_CUSTOMARY_DSCP = 26
+_ECN_CAPABLE = 2
 
 
 def lossless_meant(context: Context) -> bool | Missing:
@@ -29,7 +32,8 @@ def chain_of(context: Context, port: NicPort) -> QosChain:
     qos = context.qos[port.name]
     if isinstance(qos, Missing):
         return QosChain(interface=port.name, switch_port=None, priority=None, links=())
-    return prove(intent_of(context.environment), qos, switch_of(context, qos.interface))
+    intent = intent_of(context.environment) if context.environment.given else presumed_intent(qos)
+    return prove(intent, qos, switch_of(context, qos.interface))
 
 
 def intent_of(environment: Environment) -> Intent:
@@ -39,6 +43,13 @@ def intent_of(environment: Environment) -> Intent:
         traffic_class=wanted if wanted is not None and wanted >= 0 else None,
         control_class=control if control is not None and control >= 0 else None,
     )
+
+
+def presumed_intent(qos: HostQos) -> Intent:
+    """Return what a job that fits this NIC would ask: nobody said, so the chain is followed from the NIC on."""
+    lossless = frozenset() if isinstance(qos.lossless, Missing) else qos.lossless
+    fitting = [dscp for dscp in (_CUSTOMARY_DSCP, *DSCPS) if qos.priority_of(dscp) in lossless]
+    return Intent(traffic_class=fitting[0] << 2 | _ECN_CAPABLE) if fitting else Intent()
 
 
 def switch_of(context: Context, interface: str) -> SwitchQos | None:
