@@ -45,7 +45,7 @@ def _parts_of_address(text: str) -> tuple[str, ...]:
     return tuple(parts) if len(parts) == 4 else ("",) * 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompatRow:
     """One family of theirs: `factor` turns our unit into theirs; only samples whose labels match `when` count."""
 

@@ -42,7 +42,7 @@ def _settings(labels: tuple[str, str], bridging: Dcb) -> Iterator[Sample]:
     if isinstance(bridging.buffers, ReceiveBuffers):
         yield from _buffers(labels, bridging.buffers)
     if isinstance(bridging.flow_control, PriorityFlowControl):
-        yield Sample(rows.DELAY, labels, float(bridging.flow_control.delay_bits))
+        yield Sample(rows.DELAY, labels, bridging.flow_control.delay_bits / 8)
     rates = () if isinstance(bridging.max_rate_bytes_per_second, Missing) else bridging.max_rate_bytes_per_second
     for number, rate in enumerate(rates):
         if rate:

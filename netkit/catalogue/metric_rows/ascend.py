@@ -12,7 +12,7 @@ UPS = _AREA.counter("link_up_events_total", "Events on this node: the port came 
 MODULE = _AREA.gauge("module_temperature_celsius", "Degrees Celsius of the optical module.", unit="celsius")
 MODULE_PRESENT = _AREA.gauge("module_present", "1 when an optical module is plugged in.")
 COUNTER = _AREA.counter(
-    "port_counter_total",
+    "port_events_total",
     "Packets, bytes or errors received (rx) and sent (tx), as hccn_tool names them: pause, PFC, CNP, retransmissions.",
     "counter",
 )

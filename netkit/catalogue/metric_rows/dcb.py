@@ -24,7 +24,7 @@ BUFFER = _AREA.gauge("receive_buffer_bytes", "Bytes of this receive buffer.", "b
 PRIORITY_BUFFER = _AREA.gauge(
     "priority_receive_buffer", "Receive buffer that packets of this priority fill.", "priority"
 )
-DELAY = _AREA.gauge("pfc_delay_bits", "Bits that may still be received after a pause was asked for.", unit="bits")
+DELAY = _AREA.gauge("pfc_delay_bytes", "Bytes that may still be received after a pause was asked for.", unit="bytes")
 DIGEST = _AREA.gauge(
     "configuration_info",
     "Always 1: a digest of all settings of this port; ports set up alike have the same.",

@@ -21,7 +21,7 @@ def _gauge(name: str, text: str, labels: tuple[str, ...] = _PORT, unit: str = ""
 
 
 UNKNOWN = Metric(
-    name="netkit_rdma_hw_counter_total",
+    name="netkit_rdma_hw_events_total",
     kind=Kind.COUNTER,
     help="Events on this node, whatever the driver counts under a name the catalogue does not know.",
     collector="rdma",
@@ -45,12 +45,12 @@ PHYSICAL_STATE = _gauge(
 RATE = _gauge("rate_bytes_per_second", "Bytes per second the port can carry each way, as it came up.")
 LIFESPAN = _gauge("lifespan_seconds", "Seconds the driver may answer hw_counters from its cache.", unit="seconds")
 SATURATED = _gauge(
-    "counter_saturated",
+    "saturated",
     "1 while a counter stands at its largest value and stays there, so that its rate says nothing; absent otherwise.",
     (*_PORT, "counter"),
 )
 BITS = _gauge(
-    "counter_bits",
+    "width",
     "Width in bits of counters narrower than 64; a 32-bit one that wraps needs scrapes at most 200 s apart.",
     ("driver", "counter"),
 )

@@ -142,6 +142,7 @@ def test_rows_are_well_formed(collector: Collector) -> None:
         base = metric.name.removesuffix("_total")
         assert re.fullmatch(r"(netkit|process)_[a-z0-9_]+", metric.name)
         assert (metric.kind is Kind.COUNTER) == (metric.name != base), metric.name
+        assert not re.search("_(counter|gauge|summary|histogram)(_|$)", metric.name), metric.name
         assert not metric.unit or base.endswith(f"_{metric.unit}"), metric.name
         assert metric.help.endswith("."), metric.name
         assert not metric.name.startswith("netkit") or _UNITS_AND_WAYS.search(metric.help), (metric.name, metric.help)

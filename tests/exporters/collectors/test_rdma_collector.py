@@ -69,9 +69,9 @@ def test_the_firmware_is_asked_three_times_a_port_at_most() -> None:
 def test_a_full_counter_is_flagged(name: str, bits: int) -> None:
     """Its rate is 0 for ever; the flag says that this is not health."""
     full = scrape.samples(COLLECTOR, machine(one_port({}, {name: str(2**bits - 1)}).tree()))
-    assert scrape.values(full, "netkit_rdma_counter_saturated") == {("mlx5_0", "1", name): 1.0}
+    assert scrape.values(full, "netkit_rdma_saturated") == {("mlx5_0", "1", name): 1.0}
     almost = scrape.samples(COLLECTOR, machine(one_port({}, {name: str(2**bits - 2)}).tree()))
-    assert scrape.values(almost, "netkit_rdma_counter_saturated") == {}
+    assert scrape.values(almost, "netkit_rdma_saturated") == {}
 
 
 def test_words_are_bytes_once() -> None:
@@ -83,7 +83,7 @@ def test_words_are_bytes_once() -> None:
 def test_an_unknown_counter_goes_out_under_its_own_name() -> None:
     """A new driver never yields nothing."""
     found = scrape.samples(COLLECTOR, machine(one_port({"SwLinkUp,32": "7"}).tree()))
-    assert scrape.values(found, "netkit_rdma_hw_counter_total") == {("mlx5_0", "1", "SwLinkUp,32"): 7.0}
+    assert scrape.values(found, "netkit_rdma_hw_events_total") == {("mlx5_0", "1", "SwLinkUp,32"): 7.0}
 
 
 @pytest.mark.parametrize("bad", ["N/A (no PMA)", "0x10", "-1", "1e3", " 5", "9" * 30, errno.EIO, errno.EACCES])
