@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from netkit.catalogue.fabric_profiles import ALL, Profile
-from netkit.catalogue.metric_rows import rdma
+from netkit.catalogue.fabric_profiles import ALL, WITH_PFC, Profile
+from netkit.catalogue.metric_rows import ethtool, nccl, pfc, rdma
 from netkit.catalogue.neighbours import ALERTS
 from netkit.catalogue.promql import rate, select
 
@@ -44,6 +44,61 @@ OUT_OF_SEQUENCE = Recording(
     text="Packets received out of sequence, as a share of all received.",
 )
 
+CORRECTED_BITS = Recording(
+    name="netkit:phy_corrected_ber:ratio_rate15m",
+    expression=(
+        f"{rate(ethtool.COUNTERS['phy_rx_corrected_bits'], '15m')} / {rate(ethtool.COUNTERS['phy_rx_bits'], '15m')}"
+    ),
+    labels=("device", "netdev"),
+    text="Bits FEC corrected, as a share of all received; on PAM4 links never 0.",
+)
+OCCUPANCY = Recording(
+    name="netkit:pfc_pause:occupancy_rate5m",
+    expression=rate(pfc.SECONDS, "5m"),
+    labels=("device", "netdev", "direction", "priority"),
+    text="Share of time paused by the peer (received) or pausing it (sent).",
+    profiles=WITH_PFC,
+)
+CONGESTED_FROM = 0.2
+"""Share of time paused from which a port counts as congested."""
+CONGESTED = Recording(
+    name="netkit:fabric_port_congested:bool",
+    expression=(
+        "max by (cluster, job, instance, node_pool, node, rail, device)"
+        f" ({select(OCCUPANCY, {'direction': 'received'})}) > bool {CONGESTED_FROM:g}"
+    ),
+    labels=("device",),
+    text="1 for a port the fabric pauses more than a fifth of the time, 0 for the others.",
+    profiles=WITH_PFC,
+)
+CONGESTED_5M = Recording(
+    name="netkit:fabric_port_congested:ratio_rate5m",
+    expression=f"avg by (cluster) (avg_over_time({CONGESTED.name}[5m]))",
+    labels=(),
+    text="Share of port-minutes congested, of five minutes.",
+    profiles=WITH_PFC,
+    fixed=FLEET,
+)
+
+
+def _congested(window: str) -> Recording:
+    # Over the ratio of each moment, one series a cluster: three days of ten thousand ports would be read every time.
+    return Recording(
+        name=f"netkit:fabric_port_congested:ratio_rate{window}",
+        expression=f"avg_over_time({CONGESTED_5M.name}[{window}])",
+        labels=(),
+        text=f"Share of port-minutes congested, of {window}.",
+        profiles=WITH_PFC,
+    )
+
+
+CONGESTED_1H, CONGESTED_6H, CONGESTED_3D = map(_congested, ("1h", "6h", "3d"))
+BUSBW = Recording(
+    name="netkit:nccl_busbw:ratio_expected",
+    expression=f"{nccl.BUSBW.name} / {nccl.EXPECTED.name}",
+    labels=nccl.BUSBW.labels,
+    text="Bus bandwidth of the last run, as a share of what the platform reaches.",
+)
 FIRING = Recording(
     name="netkit:alerts_firing:count",
     expression=(
@@ -55,4 +110,8 @@ FIRING = Recording(
     fixed=FLEET,
 )
 
-RECORDINGS: tuple[Recording, ...] = (OUT_OF_SEQUENCE, FIRING)
+RECORDINGS: tuple[Recording, ...] = (
+    *(CORRECTED_BITS, OUT_OF_SEQUENCE, OCCUPANCY, CONGESTED),
+    *(CONGESTED_5M, CONGESTED_1H, CONGESTED_6H, CONGESTED_3D, BUSBW, FIRING),
+)
+"""In this order, for a rule sees what those before it in its group recorded."""

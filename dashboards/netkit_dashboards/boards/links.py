@@ -1,6 +1,7 @@
 """Which links are bad, slow, or come and go?"""
 
-from netkit.catalogue.metric_rows import link, rdma
+from netkit.catalogue.metric_rows import ethtool, link, optics, rdma
+from netkit.catalogue.rules import CORRECTED_BITS
 from netkit_dashboards.asking import ON_PORT, Ask, largest
 from netkit_dashboards.board import Board, Choice, Column, Kind, Panel, Query, Row, Tone, Unit, Word
 
@@ -71,8 +72,100 @@ _NOW = Row(
             ),
             unit=Unit.PER_SECOND,
             least=0,
-            width=24,
+            width=12,
             height=10,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Uncorrectable symbols",
+            description="Symbols FEC could not correct: traffic lost. Playbook: rdma-bad-cable.",
+            queries=(
+                Query(expr=largest(_ASK.rate(ethtool.COUNTERS["phy_rx_pcs_symbol_errors"]), _PORT), legend=_LEGEND),
+            ),
+            unit=Unit.PER_SECOND,
+            least=0,
+            width=12,
+            height=10,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Corrected bit error ratio",
+            description="The worst twelve, and the fleet's median. Playbook: rdma-bad-cable.",
+            queries=(
+                Query(expr=largest(_ASK.value(CORRECTED_BITS), _PORT), legend=_LEGEND),
+                Query(expr=f"quantile(0.5, {_ASK.value(CORRECTED_BITS)})", legend="median of all", dashed=True),
+            ),
+            unit=Unit.SCIENTIFIC,
+            logarithmic=True,
+            width=12,
+            height=9,
+        ),
+        Panel(
+            kind=Kind.BAR_GAUGE,
+            title="Worst links by corrected bits",
+            description="Share of received bits that needed correction, now. Playbook: rdma-bad-cable.",
+            queries=(Query(expr=largest(_ASK.value(CORRECTED_BITS), _PORT, 20), legend=_LEGEND, instant=True),),
+            unit=Unit.SCIENTIFIC,
+            width=12,
+            height=9,
+        ),
+    ),
+)
+_PARTS = Row(
+    title="What are they made of?",
+    collapsed=True,
+    panels=(
+        Panel(
+            kind=Kind.TABLE,
+            title="Firmware of devices",
+            description="Devices by board and firmware: one fleet has one. Playbook: rdma-port-speed.",
+            queries=(
+                Query(expr=f"count by (cluster, hca_type, board_id, firmware_version) ({_ASK.value(rdma.INFO)})"),
+            ),
+            columns=(
+                Column(field="cluster", heading="Cluster"),
+                Column(field="hca_type", heading="Type"),
+                Column(field="board_id", heading="Board"),
+                Column(field="firmware_version", heading="Firmware"),
+                Column(field="Value", heading="Devices"),
+            ),
+            unit=Unit.COUNT,
+            width=12,
+        ),
+        Panel(
+            kind=Kind.TABLE,
+            title="Why links are down",
+            description="The reason the driver gives for each link that is down. Playbook: rdma-port-down.",
+            queries=(Query(expr=_ASK.value(link.REASON)),),
+            columns=(
+                Column(field="node", heading="Node"),
+                Column(field="device", heading="Device"),
+                Column(field="netdev", heading="Interface"),
+                Column(field="reason", heading="Reason"),
+            ),
+            width=12,
+            healthy_empty=True,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Temperature of modules",
+            description="The hottest twelve; modules above 70 degrees lose light. Playbook: rdma-bad-cable.",
+            queries=(Query(expr=largest(_ASK.value(optics.TEMPERATURE), _PORT), legend=_LEGEND),),
+            unit=Unit.CELSIUS,
+            width=12,
+        ),
+        Panel(
+            kind=Kind.TABLE,
+            title="Modules that warn",
+            description="Alarms modules raise by themselves. Playbook: rdma-bad-cable.",
+            queries=(Query(expr=_ASK.value(optics.ALARM)),),
+            columns=(
+                Column(field="node", heading="Node"),
+                Column(field="device", heading="Device"),
+                Column(field="alarm", heading="Alarm"),
+            ),
+            width=12,
+            healthy_empty=True,
         ),
     ),
 )
@@ -81,6 +174,6 @@ BOARD = Board(
     title="netkit / Links and optics",
     question="Which links are bad, slow, or come and go?",
     choices=_CHOICES,
-    rows=(_NOW,),
+    rows=(_NOW, _PARTS),
     span="now-24h",
 )

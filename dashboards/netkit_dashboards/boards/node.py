@@ -1,6 +1,7 @@
 """What does this node's NIC do, and what is done to it?"""
 
-from netkit.catalogue.metric_rows import rdma
+from netkit.catalogue.metric_rows import ethtool, link, rdma
+from netkit.catalogue.rules import CORRECTED_BITS, OCCUPANCY
 from netkit_dashboards.asking import Ask, largest
 from netkit_dashboards.board import Board, Choice, Kind, Panel, Query, Row, Tone, Unit, Word
 
@@ -133,6 +134,81 @@ _TRAFFIC = Row(
             least=0,
             width=12,
         ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Pause occupancy",
+            description="Above: the fabric stops it. Below: it stops the fabric. Playbooks: pfc-storm, slow-receiver.",
+            queries=(
+                Query(
+                    expr=largest(_ASK.value(OCCUPANCY, direction="received"), _PORT, 6),
+                    legend=f"paused, {_LEGEND}",
+                ),
+                Query(
+                    expr=largest(_ASK.value(OCCUPANCY, direction="sent"), _PORT, 6),
+                    legend=f"pauses, {_LEGEND}",
+                    mirrored=True,
+                ),
+            ),
+            unit=Unit.RATIO,
+            width=12,
+            drill="netkit-pfc",
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="PCIe stalls",
+            description="Share of seconds with more than 30 % of stalls on PCIe. Playbook: slow-receiver.",
+            queries=(
+                Query(
+                    expr=largest(_ASK.rate(ethtool.COUNTERS["pcie_outbound_stalled_seconds"]), f"{_PORT}, operation"),
+                    legend=f"{{{{operation}}}}, {_LEGEND}",
+                ),
+            ),
+            unit=Unit.RATIO,
+            least=0,
+            most=1,
+            width=12,
+        ),
+    ),
+)
+_WIRE = Row(
+    title="Is the wire clean?",
+    collapsed=True,
+    panels=(
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Corrected bits",
+            description="Share of received bits that FEC corrected; never 0 on PAM4. Playbook: rdma-bad-cable.",
+            queries=(Query(expr=largest(_ASK.value(CORRECTED_BITS), _PORT), legend=_LEGEND),),
+            unit=Unit.SCIENTIFIC,
+            logarithmic=True,
+            width=8,
+            drill="netkit-links",
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Discards by priority",
+            description="Packets received and dropped for want of a buffer. Playbook: lossless-drops.",
+            queries=(
+                Query(
+                    expr=f"sum by (priority) ({_ASK.rate(ethtool.COUNTERS['priority_buffer_discards'])})",
+                    legend="priority {{priority}}",
+                ),
+            ),
+            unit=Unit.PACKETS_PER_SECOND,
+            least=0,
+            width=8,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Carrier changes",
+            description="How often a link came and went between two points. Playbook: rdma-link-flapping.",
+            queries=(
+                Query(expr=largest(_ASK.increase(link.UPS), _PORT, 6), legend=f"came, {_LEGEND}"),
+                Query(expr=largest(_ASK.increase(link.DOWNS), _PORT, 6), legend=f"went, {_LEGEND}", mirrored=True),
+            ),
+            unit=Unit.COUNT,
+            width=8,
+        ),
     ),
 )
 BOARD = Board(
@@ -140,5 +216,5 @@ BOARD = Board(
     title="netkit / Node and NIC",
     question="What does this node's NIC do, and what is done to it?",
     choices=_CHOICES,
-    rows=(_STATE, _TRAFFIC),
+    rows=(_STATE, _TRAFFIC, _WIRE),
 )

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from netkit.catalogue.alerts import HOUR, LINKS_KEEP, MINUTE, NODE, PORT, Alert, Severity, Supply
-from netkit.catalogue.metric_rows import link, rdma
+from netkit.catalogue.metric_rows import ethtool, link, rdma
 from netkit.catalogue.promql import increase, rate
+from netkit.catalogue.rules import CORRECTED_BITS
 
 _C = rdma.COUNTERS
 _SYMBOL = _C["symbol_error"]
 _DOWNED = _C["link_downed"]
 _RECOVERY = _C["link_error_recovery"]
+_UNCORRECTED = ethtool.COUNTERS["phy_rx_pcs_symbol_errors"]
+_CORRECTED = ethtool.COUNTERS["phy_rx_corrected_bits"]
+_BITS = ethtool.COUNTERS["phy_rx_bits"]
 _ACTIVE = 4.0
 _LINE_RATE = 50e9
+_NETDEV = ("cluster", "node", "rail", "device", "netdev")
 _ON_PORT = "on (cluster, node, device, port)"
 _EVENT = 1 / MINUTE
 """One event a minute, as growth a second."""
@@ -66,7 +71,7 @@ ALERTS = (
         component="link",
         severity=Severity.CRITICAL,
         condition=f"{increase(link.DOWNS, '6h')} > $limit",
-        identity=("cluster", "node", "rail", "device", "netdev"),
+        identity=_NETDEV,
         limit=1.5,
         keep=LINKS_KEEP,
         summary="The link of {{ $labels.node }} {{ $labels.device }} flaps",
@@ -149,6 +154,46 @@ ALERTS = (
         panel="Port errors",
         source=_NVSENTINEL,
         trial=(Supply(series=_SYMBOL, quiet=115 / HOUR, firing=200 / HOUR),),
+    ),
+    Alert(
+        name="RdmaFecUncorrectable",
+        component="link",
+        severity=Severity.CRITICAL,
+        condition=f"{rate(_UNCORRECTED, '5m')} > 0",
+        identity=_NETDEV,
+        hold=5 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="FEC cannot correct what {{ $labels.node }} {{ $labels.device }} receives",
+        description="{{ $value | humanize }} uncorrected symbols a second: traffic is lost on this link.",
+        action="Replace the cable or transceiver; look at the module's temperature and light first.",
+        playbook="rdma-bad-cable",
+        dashboard="netkit-links",
+        panel="Uncorrectable symbols",
+        source="Linux mlx5 counters.rst: symbols not corrected are lost traffic",
+        trial=(Supply(series=_UNCORRECTED, quiet=0.0, firing=0.5),),
+    ),
+    Alert(
+        name="RdmaFecMarginOutlier",
+        component="link",
+        severity=Severity.WARNING,
+        condition=(
+            f"{CORRECTED_BITS.name} > $limit"
+            f" and {CORRECTED_BITS.name} > 10 * scalar(quantile(0.5, {CORRECTED_BITS.name}))"
+        ),
+        identity=_NETDEV,
+        limit=1e-9,
+        hold=30 * MINUTE,
+        keep=LINKS_KEEP,
+        summary="{{ $labels.node }} {{ $labels.device }} has ten times the bit errors of the fleet",
+        description="{{ $value | humanize }} of bits need correction. FEC still holds, with less room than elsewhere.",
+        action="Clean both ends at the next occasion, and watch the uncorrectable symbols.",
+        playbook="rdma-bad-cable",
+        dashboard="netkit-links",
+        panel="Corrected bit error ratio",
+        trial=(
+            Supply(series=_CORRECTED, quiet=190.0, firing=5_000.0, peers=4),
+            Supply(series=_BITS, quiet=2e11, firing=2e11, peers=4),
+        ),
     ),
     Alert(
         name="RdmaLinkErrorRecovery",
