@@ -34,7 +34,7 @@ class Ask:
 
     def bad_ports(self, state: Series, expected: Series, good: float) -> str:
         """Return 1 for each expected port whose state is not the good one, 0 for the others."""
-        return f"({self.value(state)} != bool {good:g}) * {ON_PORT} {self.value(expected)}"
+        return f"({self.value(state)} != bool {good:g}) * {ON_PORT} group_left () {self.value(expected)}"
 
 
 def largest(expression: str, by: str = "", most: int = MOST_LINES) -> str:

@@ -46,7 +46,9 @@ _NOW = Row(
             kind=Kind.TABLE,
             title="Ports below their rate",
             description="Ports that came up slower than the platform's. Playbook: rdma-port-speed.",
-            queries=(Query(expr=f"{_ASK.value(rdma.RATE)} < {ON_PORT} {_ASK.value(rdma.EXPECTED_RATE)}"),),
+            queries=(
+                Query(expr=f"{_ASK.value(rdma.RATE)} < {ON_PORT} group_left () {_ASK.value(rdma.EXPECTED_RATE)}"),
+            ),
             columns=(
                 Column(field="node", heading="Node"),
                 Column(field="device", heading="Device"),

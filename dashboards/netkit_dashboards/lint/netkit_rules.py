@@ -27,6 +27,7 @@ _COLOUR = re.compile(r'"(#[0-9A-Fa-f]{6})"')
 _MANY_QUERIES = 3
 _FEW = frozenset({"", "cluster", "rail", "node_pool", "priority", "direction", "severity", "component", "path"})
 """Labels with few values."""
+_ONE_LINE = frozenset({"sum", "avg", "max", "min", "quantile", "count", "vector"})
 _UID = re.compile(r"/d/([a-z-]+)")
 
 
@@ -169,7 +170,7 @@ def _bounded_lines(expression: str) -> bool:
     if function in ("topk", "bottomk"):
         return int(count or 99) <= 12
     few = {*(groups or "").replace(" ", "").split(",")} <= _FEW
-    return "$device" in expression or (few and function in ("sum", "avg", "max", "min", "quantile", "count"))
+    return "$device" in expression or (few and function in _ONE_LINE)
 
 
 def _small(board: Document) -> Said:
