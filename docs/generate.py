@@ -19,6 +19,7 @@ COMMANDS = (
     "probe",
     "probe lab",
     "probe hosts",
+    "probe gang",
     "probe local",
     "plan",
     "read",

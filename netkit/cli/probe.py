@@ -9,6 +9,15 @@ from typing import Annotated
 import typer
 
 from netkit.cli.output import OutputOption
+from netkit.cli.probe_gang import gang
+from netkit.cli.probe_options import (
+    FailOnOption,
+    LineRateOption,
+    ReportOption,
+    SecondsOption,
+    SeedOption,
+    TextfileOption,
+)
 from netkit.cli.probing import (
     FailOn,
     checked_wishes,
@@ -32,18 +41,7 @@ app = typer.Typer(
 
 _MOST_LOCAL_RANKS = 128
 
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Which pairs are drawn; random by default, and reported.", min=0)
-]
-LineRateOption = Annotated[
-    str | None, typer.Option("--line-rate", help="What one port should carry, such as 100gbit: shows uniform slowness.")
-]
-SecondsOption = Annotated[float, typer.Option("--seconds", help="Measured time per direction of one pair.")]
-FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Lowest severity that ends with status 1.")]
-ReportOption = Annotated[Path | None, typer.Option("--report", help="Also write the report as an HTML page.")]
-TextfileOption = Annotated[
-    Path | None, typer.Option("--textfile", help="Also write Prometheus text, for a textfile collector.")
-]
+app.command("gang", short_help="Which rail, node or leaf of this gang in Kubernetes is slow?")(gang)
 
 
 @app.command("lab", short_help="Which link of the lab on this machine is slow?")

@@ -19,7 +19,7 @@ import typer
 from netkit.cli.output import OutputForm, chosen_form, emit, is_folder, talk, write_atomically
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
-from netkit.model.probe import Answer, GangReading, PlacementFinding, ProbeReport, Reading, Round
+from netkit.model.probe import Answer, GangReading, PlacementFinding, ProbedPod, ProbeReport, Reading, Round
 from netkit.model.text import visible
 from netkit.model.units import parse_rate_bytes_per_second, show_duration, show_rate
 
@@ -154,16 +154,22 @@ def start_seconds(hosts: int) -> float:
 
 
 def probe(
-    request: ProbeRequest, launcher: Launcher, wishes: Wishes, placement: Iterable[PlacementFinding] = ()
+    request: ProbeRequest,
+    launcher: Launcher,
+    wishes: Wishes,
+    placement: Iterable[PlacementFinding] = (),
+    pods: tuple[ProbedPod, ...] = (),
 ) -> ProbeReport:
     """Run the probe with live progress, deliver its report in every form asked for, and return it.
 
-    `placement` is what is known of the nodes' GPU-NIC pairing; it stands in the report beside what was measured.
+    `placement` is what is known of the nodes' GPU-NIC pairing; it stands in the report beside what was measured;
+    `pods` are where the members ran, in Kubernetes.
     """
+    from netkit.probe.gang_targets import naming_pods
     from netkit.probe.run import run_probe
 
     report = run_probe(request, launcher, _Follower(live=sys.stderr.isatty()).tell)
-    report = replace(report, placement=tuple(placement))
+    report = naming_pods(replace(report, placement=tuple(placement)), pods)
     for warning in report.warnings:
         talk(f"warning: {warning}")
     _deliver(report, wishes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from netkit.model.finding import Severity
+from netkit.model.gang import Device
 from netkit.model.missing import Missing
 
 
@@ -205,10 +206,23 @@ class PlacementFinding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProbedPod:
+    """One pod that a member of the probe ran in; `member` is the name its readings are under."""
+
+    member: str
+    namespace: str
+    pod: str
+    uid: str
+    node: str
+    devices: tuple[Device, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeReport:
     """Everything one probe run did, measured and concluded: the one object behind every output form.
 
-    `transport` labels how traffic ran (`namespaces`, `emulated`, `loopback`, `ssh`); `started_at` is UTC, ISO 8601.
+    `transport` labels how traffic ran (`namespaces`, `emulated`, `loopback`, `ssh`, `pods`); `started_at` is UTC,
+    ISO 8601.
     """
 
     tool_version: str
@@ -224,3 +238,5 @@ class ProbeReport:
     verdict: Verdict
     warnings: tuple[str, ...] = ()
     placement: tuple[PlacementFinding, ...] = ()
+    pods: tuple[ProbedPod, ...] = ()
+    """Empty outside Kubernetes."""

@@ -22,7 +22,8 @@ class ProbeRequest:
     `line_rate` is payload bytes per second of one port; `wire_rate`, what the link is sold as, replaces it once the
     hosts have told their MTU.
 
-    `loopback` says that no network is between the members; `start_seconds` is how long agents may take to answer.
+    `loopback` says that no network is between the members; `start_seconds` is how long agents may take to answer,
+    `lifetime_seconds` how long they live at most, whatever becomes of netkit.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ProbeRequest:
     pacing: Pacing | None = None
     loopback: bool = False
     start_seconds: float = 20.0
+    lifetime_seconds: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,6 @@ from netkit.probe.launchers.session import Launcher
 from netkit.probe.pairs import PairMeasurement
 from netkit.probe.request import ProbeRequest, Progress, RoundDone, Started
 
-LIFETIME_SECONDS = 3600.0
-
 
 def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = lambda _event: None) -> ProbeReport:
     """Measure until a verdict; whatever happens, no agent is left running on this host when this returns.
@@ -34,7 +32,7 @@ def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = la
     """
     clock = time.monotonic()
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    sessions = launcher.start(request.members, LIFETIME_SECONDS)
+    sessions = launcher.start(request.members, request.lifetime_seconds)
     course = _Course(request=request, progress=progress, fabric=declared_fabric(request))
     try:
         verdict = _verdict(course, RollCall(sessions, [member.name for member in request.members]))

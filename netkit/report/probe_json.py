@@ -17,6 +17,7 @@ from netkit.model.probe import (
     GangReading,
     NoiseLevel,
     PlacementFinding,
+    ProbedPod,
     ProbeFinding,
     ProbeReport,
     Reading,
@@ -56,6 +57,7 @@ def document(report: ProbeReport) -> dict[str, Any]:
         "seed": report.seed,
         "warnings": list(report.warnings),
         "fabric": _fabric(report.fabric),
+        "pods": [_pod(pod) for pod in report.pods],
         "plan": [_round(one) for one in report.rounds],
         "readings": [_reading(reading) for reading in report.readings],
     }
@@ -149,6 +151,30 @@ def _fabric(fabric: Fabric) -> dict[str, Any]:
         "rails": fabric.rails,
         "leaf_of": dict(fabric.leaf_of),
         "line_rate_bytes_per_second": fabric.line_rate,
+    }
+
+
+def _pod(pod: ProbedPod) -> dict[str, Any]:
+    return {
+        "member": pod.member,
+        "namespace": pod.namespace,
+        "pod": pod.pod,
+        "uid": pod.uid,
+        "node": pod.node,
+        "devices": [
+            {
+                "kind": device.kind.value,
+                "id": device.id,
+                "container": device.container,
+                "resource": device.resource,
+                "pci": device.pci,
+                "numa": device.numa,
+                "rdma": device.rdma or None,
+                "interface": device.interface or None,
+                "source": device.source,
+            }
+            for device in pod.devices
+        ],
     }
 
 

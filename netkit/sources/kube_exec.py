@@ -97,6 +97,14 @@ class Channels:
             return
         stream += data
 
+    def take_output(self) -> tuple[bytes, bytes]:
+        """Return and forget what came on standard output and errors; the limit is on what nobody has taken."""
+        taken = bytes(self.stdout), bytes(self.stderr)
+        self.stdout.clear()
+        self.stderr.clear()
+        self._taken = 0
+        return taken
+
     @property
     def told(self) -> bool:
         """Whether the server has told how the command ended."""
@@ -178,10 +186,7 @@ class Exec:
 
     def take_output(self) -> tuple[bytes, bytes]:
         """Return standard output and errors that came since the last call."""
-        taken = bytes(self._channels.stdout), bytes(self._channels.stderr)
-        self._channels.stdout.clear()
-        self._channels.stderr.clear()
-        return taken
+        return self._channels.take_output()
 
     def close(self, how: str = "ended by netkit") -> None:
         """Hang up. A command that reads its standard input sees it end; one that does not needs its own deadline."""

@@ -39,6 +39,11 @@ _KILL_SECONDS = 5.0
 CommandLine: TypeAlias = Callable[[Member], Sequence[str]]
 
 
+def opening(source: bytes, start: Mapping[str, Any]) -> bytes:
+    """Return what an interpreter under BOOTSTRAP reads first: the source it becomes, and that source's first line."""
+    return b"%d\n%s%s\n" % (len(source), source, json.dumps(start).encode())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLauncher:
     """A launcher that runs one child process a member; at most `fan_out` of them are starting at any time."""
@@ -159,8 +164,8 @@ class Processes:
                 "starting agents", f"{member.name}: cannot run {visible(command[0])}: {fault.strerror}", "is it there?"
             ) from fault
         start = {"nonce": nonce, "deadline_s": max(1.0, self._dies_at - time.monotonic())}
-        outgoing = b"%d\n%s%s\n" % (len(self._source), self._source, json.dumps(start).encode())
-        child = _Child(rank, process, FrameReader(nonce), bytearray(outgoing + self._early.pop(rank, b"")))
+        outgoing = bytearray(opening(self._source, start) + self._early.pop(rank, b""))
+        child = _Child(rank, process, FrameReader(nonce), outgoing)
         self._children[rank] = child
         for role, pipe in (("stdin", process.stdin), ("stdout", process.stdout), ("stderr", process.stderr)):
             assert pipe is not None

@@ -17,13 +17,15 @@ class Member:
     """One host of the gang.
 
     `name` is shown; `destination` is what the launcher connects to; `options` are words the launcher puts on its
-    command line (the way into a namespace, options of ssh); `python` is the interpreter on that host.
+    command line (the way into a namespace, options of ssh); `python` is the interpreter on that host; `gpus` is how
+    many accelerators it holds, where those must be idle.
     """
 
     name: str
     python: str
     destination: str = ""
     options: tuple[str, ...] = ()
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -201,6 +201,7 @@ def _start_kwok(plane: ControlPlane, binary: Path) -> None:
         "config": config,
         "kubeconfig": plane.kubeconfig(ADMIN),
         "manage-all-nodes": "true",
+        "enable-crds": "Exec",  # what a command in a pod runs as: a process here
         "node-ip": "127.0.0.1",
         "node-port": port,
         "server-address": f"127.0.0.1:{port}",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.e2e.kube.api import Api, Object
 from tests.e2e.kube.processes import wait_until
 
-POOLS = ("volcano", "kueue", "jobset", "native")
+POOLS = ("volcano", "kueue", "jobset", "native", "probe")
 NODES_PER_POOL, NODES_PER_LEAF = 8, 4
 GPUS_PER_NODE = 8
 READY_SECONDS = 30

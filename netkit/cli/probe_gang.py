@@ -1,0 +1,161 @@
+"""`netkit probe gang`: measure the pods of a gang from inside, and say which rail, node, leaf or uplink is slow."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkit.cli.cluster import ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
+from netkit.cli.gang_choice import NameArgument, gang_at
+from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
+from netkit.cli.probe_options import (
+    FailOnOption,
+    LineRateOption,
+    ReportOption,
+    SecondsOption,
+    SeedOption,
+    TextfileOption,
+)
+from netkit.cli.probing import FailOn, Wishes, checked_wishes, end, probe, rail_choice, require
+from netkit.errors import InputError
+from netkit.model.text import visible
+
+if TYPE_CHECKING:
+    from netkit.probe.gang_targets import Target
+    from netkit.probe.probe_plan import GangPlan
+    from netkit.probe.rails import RailChoice
+    from netkit.probe.request import ProbeRequest
+
+_LIFETIME_SECONDS = 600.0
+_ANSWER_SECONDS = 20.0
+
+
+class As(StrEnum):
+    """How a probe comes into a gang."""
+
+    EXEC = "exec"
+
+
+def gang(
+    name: NameArgument,
+    launcher: Annotated[
+        As, typer.Option("--as", help="How: exec runs an agent inside the gang's own pods.", show_default=False)
+    ],
+    namespace: NamespaceOption = None,
+    interface: Annotated[
+        str | None, typer.Option("--interface", help="Interfaces in rail order, the same in every pod: net1,net2.")
+    ] = None,
+    subnet: Annotated[
+        str | None, typer.Option("--subnet", help="Subnets in rail order: 10.0.0.0/16,10.1.0.0/16.")
+    ] = None,
+    python: Annotated[str, typer.Option("--python", help="Python 3.7 or newer in the pods.")] = "python3",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    deadline: DeadlineOption = 120.0,
+    seed: SeedOption = None,
+    line_rate: LineRateOption = None,
+    seconds: SecondsOption = 0.8,
+    fail_on: FailOnOption = FailOn.WARNING,
+    output: OutputOption = None,
+    report: ReportOption = None,
+    textfile: TextfileOption = None,
+) -> None:
+    """Which rail, node, leaf or uplink of this gang is slow? Measured from inside its own pods, which must be idle.
+
+    Prints the plan first, and does nothing without --yes or a yes on the terminal. Creates nothing in the cluster. Pods
+    whose GPUs are in use, or may be, are refused. The rails are the pods' own extra interfaces, or those named.
+
+    Example: netkit probe gang train -n team-a --as exec --dry-run
+    """
+    del launcher  # typer has checked it: there is one way so far
+    wishes = checked_wishes(
+        seed=seed,
+        line_rate=line_rate,
+        seconds=seconds,
+        fail_on=fail_on,
+        output=output,
+        report=report,
+        textfile=textfile,
+    )
+    require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
+    rails = rail_choice(interface, subnet)
+    place = ClusterPlace(namespace=namespace, kubeconfig=kubeconfig, context=context, deadline_s=deadline)
+    plan, rails = _planned(name, place, rails, seconds)
+    if _agreed(plan, chosen_form(output), dry_run=dry_run, yes=yes):
+        _measure(plan, rails, python, place, wishes)
+
+
+def _planned(name: str, place: ClusterPlace, rails: RailChoice, seconds: float) -> tuple[GangPlan, RailChoice]:
+    from netkit.catalogue.kube_resources import Use
+    from netkit.gangs.view import view_of
+    from netkit.probe.gang_targets import shared_interfaces, targets_of
+    from netkit.probe.probe_plan import attach_plan
+
+    found, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC)
+    targets = targets_of(view_of(found, cluster))
+    if not rails.interfaces and not rails.subnets:
+        rails = replace(rails, interfaces=shared_interfaces(targets))
+    if not rails.interfaces and not rails.subnets:
+        given = f"gang {found.key}, whose pods name no network interfaces of their own"
+        raise InputError(given, "--interface eth0,net1 or --subnet 10.0.0.0/16 in rail order")
+    subnets = tuple(map(str, rails.subnets))
+    return attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds), rails
+
+
+def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
+    """Show the plan, and tell whether it is to be carried out."""
+    from netkit.report.probe_plan_text import render, render_json
+
+    if yes and not dry_run:
+        talk(render(plan).splitlines()[0])
+        return True
+    if not dry_run and sys.stdin.isatty() and sys.stderr.isatty():
+        talk(render(plan))
+        return typer.confirm("Do it?", default=False, err=True)
+    emit(render_json(plan) if form is OutputForm.JSON else render(plan))
+    if not dry_run:
+        talk("nothing was done: --yes does it")
+    return False
+
+
+def _measure(plan: GangPlan, rails: RailChoice, python: str, place: ClusterPlace, wishes: Wishes) -> None:
+    from functools import partial
+
+    from netkit.probe.launchers.exec import launcher_for
+    from netkit.sources.kube_config import open_access
+
+    launcher = launcher_for(partial(open_access, place.kubeconfig, place.context))
+    request = _request(plan, rails, python, wishes, launcher.transport)
+    pods = tuple(target.pod for target in plan.targets)
+    end(probe(request, launcher, wishes, pods=pods), wishes)
+
+
+def _request(plan: GangPlan, rails: RailChoice, python: str, wishes: Wishes, transport: str) -> ProbeRequest:
+    from netkit.probe.launchers.exec import FAN_OUT, destination
+    from netkit.probe.launchers.session import Member
+    from netkit.probe.request import ProbeRequest
+
+    def member(target: Target) -> Member:
+        where = destination(target.pod.namespace, target.pod.pod, target.container)
+        return Member(name=target.pod.member, python=python, destination=where, gpus=target.accelerators)
+
+    leaves = {target.pod.member: target.leaf for target in plan.targets}
+    waves = -(-len(plan.targets) // FAN_OUT)
+    return ProbeRequest(
+        name=plan.gang,
+        transport=transport,
+        members=tuple(map(member, plan.targets)),
+        rails=rails,
+        leaf_of=leaves if all(leaves.values()) else {},
+        wire_rate=wishes.wire_rate,
+        seed=wishes.seed,
+        seconds=wishes.seconds,
+        start_seconds=waves * _ANSWER_SECONDS,
+        lifetime_seconds=_LIFETIME_SECONDS,
+    )

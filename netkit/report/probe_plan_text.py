@@ -1,0 +1,74 @@
+"""A foreseen probe of a gang for people and, schema `netkit.probe-plan/1`, for programs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from netkit.model.units import show_duration
+from netkit.probe.probe_plan import GangPlan
+
+SCHEMA = "netkit.probe-plan/1"
+_MOST_SHOWN = 16
+
+
+def render(plan: GangPlan) -> str:
+    """Return the plan as lines for a person."""
+    pods, nodes = len(plan.targets), len({target.pod.node for target in plan.targets})
+    rails = ", ".join(plan.interfaces or plan.subnets)
+    found_by = plan.systems[0] if plan.systems else "pods named"
+    held = f"{plan.accelerators} GPUs" if plan.accelerators else "no GPU"
+    minutes = f"{plan.accelerator_minutes:.1f} GPU-minutes" if plan.accelerators else "no GPU time"
+    return "\n".join(
+        [
+            f"probe of gang {plan.gang} ({found_by}): attach to {pods} pods on {nodes} nodes",
+            f"rails: {rails}",
+            f"disturbs: {pods} pods holding {held}; a pod whose GPUs are in use, or may be, is refused",
+            f"takes: at most {plan.rounds_at_most} rounds and {show_duration(plan.seconds_at_most)}, {minutes}",
+            "creates: nothing; runs one Python process in each pod, which ends with netkit",
+            *(f"  {row}" for row in _rows(plan)),
+        ]
+    )
+
+
+def _rows(plan: GangPlan) -> list[str]:
+    shown = [
+        f"{target.pod.node}  {target.pod.namespace}/{target.pod.pod}  container {target.container}"
+        f"  {target.accelerators} GPUs" + (f"  leaf {target.leaf}" if target.leaf else "")
+        for target in plan.targets[:_MOST_SHOWN]
+    ]
+    more = len(plan.targets) - _MOST_SHOWN
+    return [*shown, f"and {more} more"] if more > 0 else shown
+
+
+def render_json(plan: GangPlan) -> str:
+    """Return the plan as one JSON object."""
+    return json.dumps(_document(plan), indent=1) + "\n"
+
+
+def _document(plan: GangPlan) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "gang": plan.gang,
+        "systems": list(plan.systems),
+        "as": "exec",
+        "interfaces": list(plan.interfaces),
+        "subnets": list(plan.subnets),
+        "rounds_at_most": plan.rounds_at_most,
+        "seconds_at_most": plan.seconds_at_most,
+        "gpus": plan.accelerators,
+        "gpu_minutes": plan.accelerator_minutes,
+        "creates": [],
+        "pods": [
+            {
+                "namespace": target.pod.namespace,
+                "pod": target.pod.pod,
+                "uid": target.pod.uid,
+                "node": target.pod.node,
+                "container": target.container,
+                "gpus": target.accelerators,
+                "leaf": target.leaf or None,
+            }
+            for target in plan.targets
+        ],
+    }
