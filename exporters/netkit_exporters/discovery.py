@@ -27,8 +27,21 @@ def collector_named(name: str) -> Collector:
     return found
 
 
-def chosen(asked: Iterable[str] | None) -> tuple[Collector, ...]:
-    """Return the collectors of these names, or those that run by default; InputError for a name there is not."""
+def chosen(asked: Iterable[str] | None, compat: Iterable[str] = ()) -> tuple[Collector, ...]:
+    """Return the collectors of these names, or those that run by default, with other exporters' names if asked.
+
+    Raises:
+        InputError: there is no such collector, or no such other exporter.
+    """
+    found = _chosen(asked)
+    if not compat:
+        return found
+    from netkit_exporters.other_names import with_names
+
+    return with_names(found, compat)
+
+
+def _chosen(asked: Iterable[str] | None) -> tuple[Collector, ...]:
     known = {collector.id: collector for collector in collectors()}
     if asked is None:
         return tuple(collector for collector in known.values() if collector.default)

@@ -34,7 +34,6 @@ from netkit_exporters.listening import listeners, name_of
 from netkit_exporters.machine import machine_of
 from netkit_exporters.options import Options
 from netkit_exporters.orphans import Orphans
-from netkit_exporters.other_names import with_names
 from netkit_exporters.refresher import Refresher
 from netkit_exporters.server import Server, Usage
 from netkit_exporters.state_dump import state_lines
@@ -106,7 +105,7 @@ class Exporter:
 
 def serve(options: Options) -> NoReturn:
     """Run the exporter; InputError before anything is started, the end of the process in the end."""
-    collectors = with_names(chosen(options.collectors), options.compat)
+    collectors = chosen(options.collectors, options.compat)
     machine = machine_of(options)
     journal, usage = Journal(), Usage()
     door = _door(options, usage, journal)

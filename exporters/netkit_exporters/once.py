@@ -8,7 +8,6 @@ from netkit_exporters.discovery import chosen
 from netkit_exporters.journal import Journal
 from netkit_exporters.machine import machine_of
 from netkit_exporters.options import Options
-from netkit_exporters.other_names import with_names
 from netkit_exporters.page import Page
 from netkit_exporters.refresher import Refresher
 
@@ -18,7 +17,7 @@ _ANSWERED = (State.OK, State.NO_DATA)
 
 def read_once(options: Options) -> Page:
     """Return what one round gives, without what still hangs after its deadline; SourceError when nothing answers."""
-    collectors = with_names(chosen(options.collectors), options.compat)
+    collectors = chosen(options.collectors, options.compat)
     refresher = Refresher(
         collectors=collectors,
         machine=machine_of(options),

@@ -1,7 +1,8 @@
 """What a NIC's driver counts beyond the standard statistics: drops, FEC, the physical layer, PCIe as the NIC sees it.
 
 `ethtool -S` names hundreds of values; only those of the catalogue go out. Corrected and uncorrectable blocks come from
-ethtool netlink (FEC_GET), where the driver answers it.
+ethtool netlink (FEC_GET), where the driver answers it. One reading is some forty commands to mlx5's firmware, hence
+less often than pauses.
 """
 
 from __future__ import annotations
@@ -77,4 +78,5 @@ COLLECTOR = Collector(
     question="What do the NICs drop, correct and wait for, below what the kernel counts?",
     open=_open,
     metrics=rows.ROWS,
+    interval_seconds=15.0,
 )
