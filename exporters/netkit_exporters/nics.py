@@ -125,8 +125,8 @@ def read_nic(machine: Machine, netdev: str) -> Nic:
 
 
 def told(faults: Sequence[Missing], any_sample: bool) -> State:
-    """Return the state of a reading: nothing at all, and only for want of support, is no data."""
+    """Return the state of a reading: nothing at all, only for want of support or of a privilege, is no data."""
     if any_sample:
         return State.OK
-    quiet = {Reason.ABSENT, Reason.UNSUPPORTED}
+    quiet = {Reason.ABSENT, Reason.UNSUPPORTED, Reason.DENIED}
     return State.NO_DATA if all(fault.reason in quiet for fault in faults) else State.ERROR

@@ -13,7 +13,7 @@ from itertools import chain
 from netkit.catalogue.metrics import Metric
 from netkit.model.counter import CodedText, Counter, CounterForm, Overflow
 from netkit.model.counter_delta import Change, Delta, delta
-from netkit.model.missing import Missing, Reason
+from netkit.model.missing import Missing
 from netkit.model.text import visible
 from netkit.sources.attributes import malformed, parse_integer, parse_text
 from netkit.sources.kept_files import KeptFiles, Sheet
@@ -168,8 +168,3 @@ def _from_text(metric: Metric, labels: tuple[str, ...], value_of: Callable[[str,
         return value if isinstance(value, Missing) else (Sample(metric, labels, float(value)),)
 
     return convert
-
-
-def no_data(where: str, detail: str) -> Missing:
-    """Say that the machine has no such thing."""
-    return Missing(reason=Reason.ABSENT, where=where, detail=detail)

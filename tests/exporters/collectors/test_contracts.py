@@ -96,6 +96,26 @@ def test_names_are_the_kernels() -> None:
     assert found == 282
 
 
+def test_names_are_those_of_real_machines() -> None:
+    """RDMA and Ethernet counters of an AMD Pollara node, Ethernet counters of a Broadcom one."""
+    pollara = extra_data() / "exporters/rocm-device-metrics-exporter"
+    ionic = next(table for table in tables() if table.id == "ionic")
+    ports = json.loads((pollara / "rdma_statistic_j.txt").read_text())
+    seen = {name for port in ports for name in port} - {"ifname", "port"}
+    assert seen == {row.name for row in ionic.hardware} - {"tx_rdma_retx_pkts"}
+    assert spelled(ionic) <= printed(pollara / "ethtool_S_enp132s0.txt")
+    bnxt = next(table for table in tables() if table.id == "bnxt")
+    assert spelled(bnxt) <= printed(extra_data() / "exporters/ethq/ethtool-S-bnxt_en.excerpt.txt")
+
+
+def spelled(table: CounterTable) -> set[str]:
+    return {row.name.replace("%d", "3") for row in table.statistics}
+
+
+def printed(path: Path) -> set[str]:
+    return {match[1] for match in re.finditer(r"^\s*([\w.%-]+):\s*\d+\s*$", path.read_text(), re.MULTILINE)}
+
+
 @pytest.mark.parametrize("collector", ALL, ids=lambda collector: collector.id)
 def test_a_collector_has_a_whole_and_an_incomplete_machine(collector: Collector) -> None:
     """Or tests of its own."""
