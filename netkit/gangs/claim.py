@@ -75,8 +75,3 @@ class GangSystem:
 def unknown(where: str) -> Missing:
     """Return the size of a gang whose system does not tell it."""
     return Missing(reason=Reason.ABSENT, where=where)
-
-
-def declared(pod: KubeObject, field_name: str, value: str, system: str) -> Evidence:
-    """Return the evidence of a value written on a pod."""
-    return Evidence(object=str(pod), field=field_name, value=value, system=system)

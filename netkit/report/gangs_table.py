@@ -18,6 +18,8 @@ _TONES = {
 }
 _SETTLED = frozenset({GangState.ADMITTED, GangState.FINISHED})
 _MOST_EVIDENCE = 12
+_MOST_DRAWN = 8
+_LONGEST_NAME = 16
 
 
 def list_blocks(gangs: Sequence[Gang], where: str, incomplete: Sequence[Missing] = ()) -> tuple[Block, ...]:
@@ -132,18 +134,51 @@ def _drawing(gang: Gang) -> Iterator[Block]:
     placed = [member for member in gang.members if member.placement is not None]
     if not placed:
         return
-    yield Heading(text="Where they sit")
-    leaves = dict.fromkeys((member.placement.leaf if member.placement else "") for member in placed)
-    for leaf in leaves:
+    yield Heading(text="Where they sit (leaf, node, [rank], GPU == NIC below one switch, -- on one NUMA node)")
+    for leaf in dict.fromkeys(_leaf(member) for member in placed):
+        inside = [member for member in placed if _leaf(member) == leaf]
         yield Prose(text=leaf or "leaf unknown", tone=Tone.STRONG, indent=2)
-        inside = [member for member in placed if member.placement and member.placement.leaf == leaf]
         for node in dict.fromkeys(member.placement.node for member in inside if member.placement):
-            yield Prose(text=_on_node(node, inside), indent=4)
+            here = [member for member in inside if member.placement and member.placement.node == node]
+            yield Prose(text=f"{node}: " + " ".join(f"[{rank_text(member)}]" for member in here), indent=4)
+            yield from (Prose(text=_held(member), indent=6) for member in here if member.devices)
 
 
-def _on_node(node: str, members: Sequence[Member]) -> str:
-    here = [member for member in members if member.placement and member.placement.node == node]
-    return f"{node}: " + " ".join(f"[{rank_text(member)}]" for member in here)
+def _leaf(member: Member) -> str:
+    return member.placement.leaf if member.placement else ""
+
+
+def _held(member: Member) -> str:
+    """Return the accelerators of a member, each with the NIC next to it where the API tells."""
+    nics = [device for device in member.devices if device.kind is DeviceKind.NIC]
+    chips = [device for device in member.devices if device.kind in (DeviceKind.GPU, DeviceKind.NPU)]
+    drawn = [_with_nic(chip, nics) for chip in chips[:_MOST_DRAWN]]
+    if len(chips) > _MOST_DRAWN:
+        drawn.append(f"and {len(chips) - _MOST_DRAWN} more")
+    alone = [device_name(nic) for nic in nics if not any(_joint(chip, nic) for chip in chips)]
+    if alone:
+        drawn.append("NIC " + " ".join(alone[:_MOST_DRAWN]))
+    return f"[{rank_text(member)}] " + ", ".join(drawn)
+
+
+def _with_nic(chip: Device, nics: Sequence[Device]) -> str:
+    near = next((nic for nic in nics if _joint(chip, nic)), None)
+    return f"{_short(chip)} {_joint(chip, near)} {device_name(near)}" if near is not None else _short(chip)
+
+
+def _joint(chip: Device, nic: Device) -> str:
+    """Return how near a NIC is known to be, empty when it is not."""
+    if (chip.pcie_switch and chip.pcie_switch == nic.pcie_switch) or (
+        chip.pcie_root and chip.pcie_root == nic.pcie_root
+    ):
+        return "=="
+    return "--" if chip.numa is not None and chip.numa == nic.numa else ""
+
+
+def _short(chip: Device) -> str:
+    """Return an id cut to what tells chips of a node apart."""
+    name = device_name(chip)
+    return name if len(name) <= _LONGEST_NAME else name[:_LONGEST_NAME] + "…"
 
 
 def _evidence_lines(gang: Gang) -> Iterator[str]:

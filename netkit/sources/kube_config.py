@@ -122,6 +122,7 @@ def _load_kubeconfig(paths: tuple[Path, ...], context: str | None, configuration
         loader.load_and_set(configuration)
     except _kubeconfig_faults() as fault:
         raise InputError(f"kubeconfig {name}: {_one_line(fault)}", "a kubeconfig that is complete") from fault
+    configuration.proxy = loader.proxy_url() or configuration.proxy
     namespace = loader.current_context["context"].get("namespace")
     return visible(namespace) if isinstance(namespace, str) and namespace else "default"
 
@@ -191,6 +192,10 @@ def _loader_class(limit_s: float) -> Any:
             if "expirationTimestamp" in status:
                 self.expiry = parse_rfc3339(status["expirationTimestamp"])
             return True
+
+        def proxy_url(self) -> str:
+            """Return the cluster's own proxy, which clients before 37 pass over in silence."""
+            return str(self._cluster["proxy-url"]) if "proxy-url" in self._cluster else ""
 
         def _file(self, status: dict[str, Any], key: str) -> str:
             return str(FileOrData(status, None, data_key_name=key, base64_file_content=False).as_file())

@@ -114,3 +114,42 @@ def test_an_empty_namespace_is_no_fault(tmp_path: Path, output: str) -> None:
         result = run("gangs", "--kubeconfig", write_kubeconfig(tmp_path / "config", api.url), "--output", output)
     assert result.exit_code == 0
     assert "[]" in result.stdout or "no gang in namespace team-a" in result.stdout or result.stdout in ("", "\n")
+
+
+@pytest.mark.fault("G03")
+@pytest.mark.fault("G04")
+def test_nothing_is_watched(tmp_path: Path) -> None:
+    """Every answer is a fresh list: there is no watch to lose an event, to end with 410 or to stay half open."""
+    with Running(FakeApi().add(*indexed_job("train", 2, 2))) as api:
+        config = write_kubeconfig(tmp_path / "config", api.url)
+        for command in gangs.app.registered_commands:
+            words = ["-o", tmp_path / "b.jsonl"] if command.name == "bundle" else ["train"]
+            run("gang", str(command.name), *words, "--kubeconfig", config)
+        asked = [call.path for call in api.calls]
+    assert len(asked) > 20
+    assert not [path for path in asked if "watch" in path]
+
+
+def test_the_drawing_fits_eighty_columns(tmp_path: Path) -> None:
+    """Leaf, node, rank, GPU and the NIC below its switch, on a terminal of 80 columns."""
+    text = json.dumps({"gpu": [{"minor": 0}], "rdma": [{"minor": 0}]})
+    rows = [
+        {"type": "gpu", "minor": 0, "id": "GPU-1f0c2a3b-1111-2222", "topology": {"nodeID": 0, "pcieID": "s0"}},
+        {"type": "rdma", "minor": 0, "id": "0000:09:00.0", "topology": {"nodeID": 0, "pcieID": "s0"}},
+    ]
+    whole = {"namespace": ""}
+    bodies = indexed_job("train", 2, 2)
+    for body in bodies[1:]:
+        body["metadata"]["annotations"] = {"scheduling.koordinator.sh/device-allocated": text}  # type: ignore[index]
+    for at in range(2):
+        label = {"labels": {"fabric.topograph.run/tier-0": f"leaf{at}"}}
+        bodies.append(thing("v1", "Node", f"n{at}", metadata=whole | label))
+        bodies.append(
+            thing("scheduling.koordinator.sh/v1alpha1", "Device", f"n{at}", spec={"devices": rows}, metadata=whole)
+        )
+    with Running(FakeApi().add(*bodies)) as api:
+        config = write_kubeconfig(tmp_path / "config", api.url)
+        shown = run("gang", "show", "train", "--kubeconfig", config, "--output", "plain").stdout
+    drawing = shown[shown.index("Where they sit") : shown.index("How this is known")]
+    assert "  leaf1\n    n1: [1]\n      [1] GPU-1f0c2a3b-111… == 0000:09:00.0\n" in drawing
+    assert max(map(len, drawing.splitlines())) <= 80
