@@ -1,4 +1,4 @@
-"""Every figure of docs/benchmarks.md, measured again: `python -m benchmarks [NAME …]`, all without a name."""
+"""Every figure of docs/benchmarks.md, measured again: `python -m benchmarks [NAME …]`, all parts without a name."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
         ("--nodes", "10240", "--bad", "10", *NOISY, "--slowdown", "0.2", "--runs", "20"),
     ],
     "agent": [()],
+    "gangs": [()],
     "doctor": [()],
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
 }

@@ -12,7 +12,7 @@ import resource
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -199,8 +199,11 @@ def run(size: int = PODS) -> Figures:
 
 
 def main() -> None:
-    """Print the figures beside the goals."""
+    """Print the figures, as one line of JSON where asked for."""
     figures = run()
+    if "--json" in sys.argv[1:]:
+        print(json.dumps({"benchmark": "gangs"} | asdict(figures)))
+        return
     print(f"{figures.pods} pods in {figures.gangs} gangs, pages of {PAGE}, Python {sys.version.split()[0]}")
     print(f"client time {figures.cpu_s:.1f} s (goal 5), wall {figures.wall_s:.1f} s")
     print(f"peak memory {figures.peak_mib:.0f} MiB (goal 250)")

@@ -76,9 +76,12 @@ def _completed(device: Device, told: Sequence[Device]) -> Device:
 
 def _unique(told: Sequence[Device]) -> list[Device]:
     found: list[Device] = []
+    seen: set[tuple[DeviceKind, str | None]] = set()
     for device in told:
-        if not any(same_device(device, other) for other in found):
+        names = {(device.kind, name) for name in (device.id or None, device.pci) if name}
+        if not names & seen:
             found.append(device)
+        seen |= names
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from netkit.model.gang import DeviceKind
 from netkit.model.kube_object import KubeObject, number_of
@@ -33,6 +34,7 @@ _KINDS = (
 )
 
 
+@lru_cache(maxsize=4096)
 def kind_of_resource(name: str) -> DeviceKind | None:
     """Return what kind of device a resource is, None for one that is no device, such as cpu or memory."""
     return next((kind for kind, pattern in _KINDS if pattern.fullmatch(name)), None)

@@ -19,6 +19,7 @@ from netkit.model.kube_object import KubeObject
 from netkit.model.missing import Missing, Reason
 
 _OVER = frozenset({"Succeeded", "Failed"})
+_NOT_MADE_BY_USERS = frozenset({"PodGroup", "Workload", "ConfigMap"})
 
 
 def resolve(cluster: Cluster, systems: Sequence[GangSystem]) -> tuple[Gang, ...]:
@@ -155,7 +156,7 @@ def _workload(cluster: Cluster, claim: Claim, pods: Sequence[KubeObject]) -> Wor
 
 
 def _self_made(declaring: KubeObject | None, system: str) -> Workload | None:
-    if declaring is None or declaring.kind == "PodGroup":
+    if declaring is None or declaring.kind in _NOT_MADE_BY_USERS:
         return None
     evidence = Evidence(object=str(declaring), field="kind", value=declaring.kind, system=system)
     return Workload(
@@ -171,8 +172,9 @@ def _standing(claims: Sequence[Claim], pods: Sequence[KubeObject]) -> tuple[Gang
     """Return where a gang stands: what pods show weighs more than what a status says, as statuses lag."""
     said = [one.standing for one in claims]
     state, why = _from_pods(pods, _first_known([one.min_members for one in claims]), said)
-    words = [] if state is GangState.ADMITTED else [one.why for one in said]
-    return state, "; ".join(filter(None, dict.fromkeys([*words, why])))
+    words = [] if state is GangState.ADMITTED else [one.why for one in said if one.why]
+    new = [] if any(why in word for word in words) else [why]
+    return state, "; ".join(filter(None, dict.fromkeys([*words, *new])))
 
 
 def _from_pods(pods: Sequence[KubeObject], least: int | Missing, said: Sequence[Standing]) -> tuple[GangState, str]:
@@ -184,7 +186,8 @@ def _from_pods(pods: Sequence[KubeObject], least: int | Missing, said: Sequence[
     if bound and bound >= needed:
         return GangState.ADMITTED, f"{bound} of {len(pods)} members have a node"
     if bound:
-        return GangState.PARTIAL, f"{bound} members have a node, {needed} are needed{_first_reason(pods)}"
+        have = "1 member has" if bound == 1 else f"{bound} members have"
+        return GangState.PARTIAL, f"{have} a node, {needed} are needed{_first_reason(pods)}"
     return _unbound(pods, needed, stated)
 
 
@@ -193,7 +196,8 @@ def _unbound(pods: Sequence[KubeObject], needed: int, stated: Sequence[GangState
     if GangState.WAITING in stated or any(map(gates, pods)):
         return GangState.WAITING, reason
     if len(pods) < needed:
-        short = f"{len(pods)} pods exist, {needed} are needed"
+        exist = "1 pod exists" if len(pods) == 1 else f"{len(pods)} pods exist"
+        short = f"{exist}, {needed} are needed"
         return GangState.PENDING, f"{short}; {reason}" if reason else short
     if pods:
         return GangState.PENDING, reason

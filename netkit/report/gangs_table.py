@@ -17,7 +17,7 @@ _TONES = {
     GangState.UNKNOWN: Tone.WARN,
 }
 _SETTLED = frozenset({GangState.ADMITTED, GangState.FINISHED})
-_MOST_EVIDENCE = 12
+_MOST_EVIDENCE = 6
 _MOST_DRAWN = 8
 _LONGEST_NAME = 16
 
@@ -29,7 +29,7 @@ def list_blocks(gangs: Sequence[Gang], where: str, incomplete: Sequence[Missing]
         parts.append(_overview(gangs))
     waiting = [f"{gang.key}: {gang.why}" for gang in gangs if gang.state not in _SETTLED and gang.why]
     if waiting:
-        parts += [Heading(text="Why they wait"), Listing(title="", items=tuple(waiting))]
+        parts += [Heading(text="Why they wait"), *(Prose(text=f"- {one}", indent=2) for one in waiting)]
     parts += _remarks([f"{gang.key}: {problem}" for gang in gangs for problem in gang.problems], incomplete)
     return tuple(parts)
 
@@ -134,7 +134,7 @@ def _drawing(gang: Gang) -> Iterator[Block]:
     placed = [member for member in gang.members if member.placement is not None]
     if not placed:
         return
-    yield Heading(text="Where they sit (leaf, node, [rank], GPU == NIC below one switch, -- on one NUMA node)")
+    yield Heading(text="Where they sit (== on one PCIe switch, -- on one NUMA node)")
     for leaf in dict.fromkeys(_leaf(member) for member in placed):
         inside = [member for member in placed if _leaf(member) == leaf]
         yield Prose(text=leaf or "leaf unknown", tone=Tone.STRONG, indent=2)

@@ -56,10 +56,10 @@ def test_a_traceback_shows_no_locals(tmp_path: Path) -> None:
     config = write_kubeconfig(tmp_path / "c", "http://127.0.0.1:1", user={"token": CANARY})
     script = (
         "import sys; import netkit.sources.kube as kube; from netkit.cli.app import main\n"
-        "def headers(self):\n"
+        "def once(self, *asked):\n"
         "    secret = self._access.client.configuration.auth_settings()\n"
         "    raise RuntimeError('a bug')\n"
-        "kube.Api._headers = headers\n"
+        "kube.Api._once = once\n"
         f"sys.argv = ['netkit', '--debug', 'gangs', '--kubeconfig', {str(config)!r}]\n"
         "main()\n"
     )
