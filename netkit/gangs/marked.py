@@ -153,11 +153,13 @@ def _unread(seen: Seen, resource: str) -> Iterator[str]:
     yield f"{resource} could not be read ({missing.reason if missing else 'not asked for'})"
 
 
-def phases(states: dict[str, GangState | None], said: dict[str, str]) -> Callable[[Seen], Standing]:
-    """Return a standing by `status.phase`: the state it means (None: pods tell) and the sentence for it."""
+def phases(
+    states: dict[str, GangState | None], said: dict[str, str], field: str = "phase"
+) -> Callable[[Seen], Standing]:
+    """Return a standing by one word of the status: the state it means (None: pods tell) and the sentence for it."""
 
     def standing(seen: Seen) -> Standing:
-        phase = seen.declaring.text("status", "phase") if seen.declaring is not None else ""
+        phase = seen.declaring.text("status", field) if seen.declaring is not None else ""
         return Standing(state=states.get(phase), why=said.get(phase, ""))
 
     return standing

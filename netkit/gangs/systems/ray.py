@@ -46,6 +46,7 @@ CLUSTERS = Marked(
     standing=phases(
         {"suspended": GangState.WAITING},
         {"suspended": "the cluster is suspended", "failed": "the cluster failed"},
+        field="state",
     ),
     parts=lambda pod: pod.label("ray.io/node-type"),
     part_order=lambda _seen: ("head", "worker"),

@@ -28,6 +28,16 @@ class RefusedError(Exception):
         self.status = status
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kind:
+    """What discovery says of one kind of object."""
+
+    plural: str
+    namespaced: bool
+    has_status: bool
+    """Whether its status is written on its own path alone."""
+
+
 @dataclass(kw_only=True, slots=True)
 class Api:
     """One user's view of an API server."""
@@ -35,7 +45,7 @@ class Api:
     server: str
     certificate: Path
     token: str
-    _plurals: dict[tuple[str, str], tuple[str, bool]] = field(default_factory=dict)
+    _kinds: dict[tuple[str, str], Kind] = field(default_factory=dict)
 
     def get(self, path: str) -> Object:
         return self._call("GET", path)
@@ -57,7 +67,7 @@ class Api:
         """Create or change an object, and its status where it has one: the server drops status from a plain apply."""
         path = self.path_of(wanted)
         made = self._call("PATCH", f"{path}?fieldManager=tests&force=true", wanted, APPLY)
-        if "status" not in wanted:
+        if "status" not in wanted or not self._kind(wanted).has_status:
             return made
         return self.merge(f"{path}/status", {"status": wanted["status"]})
 
@@ -67,19 +77,22 @@ class Api:
 
     def path_of(self, wanted: Object) -> str:
         """Where an object lives, by the server's own word on its kind."""
-        version, kind, metadata = wanted["apiVersion"], wanted["kind"], wanted["metadata"]
-        plural, namespaced = self._plural(version, kind)
-        within = f"namespaces/{metadata.get('namespace', 'default')}/" if namespaced else ""
-        return f"{_root(version)}/{within}{plural}/{metadata['name']}"
+        kind, metadata = self._kind(wanted), wanted["metadata"]
+        within = f"namespaces/{metadata.get('namespace', 'default')}/" if kind.namespaced else ""
+        return f"{_root(wanted['apiVersion'])}/{within}{kind.plural}/{metadata['name']}"
 
-    def _plural(self, version: str, kind: str) -> tuple[str, bool]:
-        if (version, kind) not in self._plurals:
-            for row in self.get(_root(version))["resources"]:
-                if "/" not in row["name"]:
-                    self._plurals[version, row["kind"]] = (row["name"], row["namespaced"])
-        if (version, kind) not in self._plurals:
-            raise LookupError(f"the server knows no {kind} in {version}")
-        return self._plurals[version, kind]
+    def _kind(self, wanted: Object) -> Kind:
+        version, name = wanted["apiVersion"], wanted["kind"]
+        if (version, name) not in self._kinds:
+            rows = self.get(_root(version))["resources"]
+            names = {row["name"] for row in rows}
+            for row in (row for row in rows if "/" not in row["name"]):
+                self._kinds[version, row["kind"]] = Kind(
+                    plural=row["name"], namespaced=row["namespaced"], has_status=f"{row['name']}/status" in names
+                )
+        if (version, name) not in self._kinds:
+            raise LookupError(f"the server knows no {name} in {version}")
+        return self._kinds[version, name]
 
     def _call(self, verb: str, path: str, body: Mapping[str, Any] | None = None, media: str = "") -> Object:
         return self._send(verb, path, json.dumps(body).encode() if body is not None else None, media)

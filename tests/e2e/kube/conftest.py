@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.e2e.kube import controllers, custom_resources
-from tests.e2e.kube.control_plane import ControlPlane, control_plane
+from tests.e2e.kube.control_plane import ControlPlane, api_server, start_controllers
 from tests.e2e.kube.go_tools import UnavailableError
 from tests.e2e.kube.nodes import add_nodes
 
@@ -18,7 +18,10 @@ USERS = ("viewer", "stranger")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A real control plane with every custom resource, and GPU nodes that kwok keeps ready."""
     try:
-        with control_plane(tmp_path_factory.mktemp("plane"), USERS, custom_resources.install) as running:
+        with api_server(tmp_path_factory.mktemp("plane"), USERS) as running:
+            # First of all: new kinds of objects are dear once controllers follow every kind.
+            custom_resources.install(running.admin)
+            start_controllers(running)
             add_nodes(running.admin)
             yield running
     except UnavailableError as why:

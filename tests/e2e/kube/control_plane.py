@@ -10,7 +10,7 @@ import json
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,26 +90,30 @@ class ControlPlane:
 
 
 @contextmanager
-def control_plane(folder: Path, users: tuple[str, ...], before: Callable[[Api], None]) -> Iterator[ControlPlane]:
-    """Run a control plane in `folder` that knows an administrator and these users, who may do nothing yet.
-
-    `before` is called while the API server is alone: new kinds of objects are dear once controllers follow them.
-    """
+def api_server(folder: Path, users: tuple[str, ...] = ()) -> Iterator[ControlPlane]:
+    """Run an API server alone: it knows an administrator and these users, who may do nothing yet."""
     _demand("etcd", "openssl", "setpriv")
-    apiserver, *others = map(program, ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"))
+    binary = program("kube-apiserver")
     processes = Processes(folder=folder)
     certificate = Certificate.make(folder)
     tokens = {name: secrets.token_hex(16) for name in (ADMIN, *users)}
     try:
         etcd = _start_etcd(processes)
-        server = _start_apiserver(processes, apiserver, etcd, certificate, tokens)
+        server = _start_apiserver(processes, binary, etcd, certificate, tokens)
         plane = ControlPlane(folder=folder, processes=processes, certificate=certificate, server=server, tokens=tokens)
         processes.wait_for("kube-apiserver", lambda: _is_ready(plane.admin), READY_SECONDS)
-        before(plane.admin)
-        _start_others(plane, *others)
         yield plane
     finally:
         processes.stop_all()
+
+
+def start_controllers(plane: ControlPlane) -> None:
+    """Start what makes pods of jobs, binds them, and plays their nodes."""
+    flags = {"kubeconfig": plane.kubeconfig(ADMIN), "leader-elect": "false", "secure-port": 0, "feature-gates": GATES}
+    manager, scheduler, kwok = map(program, ("kube-controller-manager", "kube-scheduler", "kwok"))
+    plane.processes.start("kube-controller-manager", words(manager, {**flags, "controllers": CONTROLLERS}))
+    plane.processes.start("kube-scheduler", words(scheduler, flags))
+    _start_kwok(plane, kwok)
 
 
 def _demand(*programs: str) -> None:
@@ -178,18 +182,6 @@ def _is_ready(api: Api) -> bool:
         return bool(api.get("/readyz")["text"] == "ok")
     except (RefusedError, URLError, ConnectionError):
         return False
-
-
-def _start_others(plane: ControlPlane, controller_manager: Path, scheduler: Path, kwok: Path) -> None:
-    flags = {
-        "kubeconfig": plane.kubeconfig(ADMIN),
-        "leader-elect": "false",
-        "secure-port": 0,
-        "feature-gates": GATES,
-    }
-    plane.processes.start("kube-controller-manager", words(controller_manager, {**flags, "controllers": CONTROLLERS}))
-    plane.processes.start("kube-scheduler", words(scheduler, flags))
-    _start_kwok(plane, kwok)
 
 
 def _start_kwok(plane: ControlPlane, binary: Path) -> None:
