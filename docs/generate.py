@@ -3,100 +3,39 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from netkit.catalogue.counter import CounterRow, tables
+from netkit.cli.app import app, mount_plugins
 
 HOME = Path(__file__).parents[1]
-COMMANDS = (
-    "",
-    "demo",
-    "probe",
-    "probe lab",
-    "probe hosts",
-    "probe gang",
-    "probe local",
-    "plan",
-    "read",
-    "check",
-    "check qos",
-    "explain",
-    "snapshot",
-    "topo",
-    "topo explain",
-    "topo emit",
-    "topo diff",
-    "topo jobs",
-    "expect",
-    "gangs",
-    "gang",
-    "gang show",
-    "gang order",
-    "gang check",
-    "gang timeline",
-    "gang bundle",
-    "deploy",
-    "deploy rbac",
-    "lab",
-    "lab up",
-    "lab down",
-    "lab status",
-    "lab fault",
-    "lab exec",
-    "lab snapshot",
-)
-
-
-EXPORTER_COMMANDS = ("serve", "once", "metrics")
-"""Of another package, mounted under `netkit exporter`; asked directly, so that the page needs no installed metadata."""
-DASHBOARD_COMMANDS = (
-    "dashboards",
-    "dashboards build",
-    "dashboards lint",
-    "rules",
-    "rules build",
-    "rules lint",
-)
-"""Of another package too, and asked directly as well."""
-_ALONE = "import netkit.cli.app as app; app._mount_plugins = lambda: None; app.main()"
-"""Groups that other packages add commands to are asked without these, for the same reason."""
-_DEPLOY_EXPORTER = (
-    "import typer; from netkit_exporters.commands import deploy; "
-    "app = typer.Typer(rich_markup_mode=None, add_completion=False); app.command()(deploy); app()"
-)
+WIDTH = 100
+COMMANDS_INTRODUCTION = "# Command line\n\nGenerated from the commands themselves by `make docs`.\n"
 
 
 def command_line_page() -> str:
-    """Return docs/cli.md: the help of every command."""
-    parts = ["# Command line\n\nGenerated from the commands themselves by `make docs`.\n"]
-    asked: list[tuple[str, tuple[str, str], str]]
-    asked = [(command, _program(command), command) for command in COMMANDS]
-    asked += [("deploy exporter", ("-c", _DEPLOY_EXPORTER), "")]
-    asked += [(f"exporter {command}", ("-m", "netkit_exporters"), command) for command in EXPORTER_COMMANDS]
-    asked += [(command, ("-m", "netkit_dashboards"), command) for command in DASHBOARD_COMMANDS]
-    shown = [(title, _help(program, command)) for title, program, command in asked]
-    parts += [f"## netkit {title}".rstrip() + f"\n\n```text\n{text}```\n" for title, text in shown]
-    return "\n".join(parts).replace("Usage: -c ", "Usage: netkit deploy exporter ")
+    """Return docs/cli.md: the help of every command, those of other packages included."""
+    mount_plugins()
+    root = typer.main.get_command(app)
+    parts = [COMMANDS_INTRODUCTION]
+    parts += [f"## {title}\n\n```text\n{text}\n```\n" for title, text in _helps(root, "netkit", None)]
+    return "\n".join(parts)
 
 
-def _program(command: str) -> tuple[str, str]:
-    return ("-c", _ALONE) if command == "deploy" else ("-m", "netkit")
-
-
-def _help(program: tuple[str, str], command: str) -> str:
-    return subprocess.run(
-        [sys.executable, *program, *command.split(), "--help"],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=HOME,
-        env={"PATH": os.environ["PATH"], "COLUMNS": "100", "LANG": "C.UTF-8"},
-    ).stdout
+def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
+    """Give a command's path and help, then those of the commands below it."""
+    context = command.context_class(
+        command, info_name=name, parent=parent, terminal_width=WIDTH, **command.context_settings
+    )
+    yield context.command_path, command.get_help(context)
+    for below in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        yield from _helps(command.get_command(context, below), below, context)
 
 
 METRICS_INTRODUCTION = """\

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+from functools import cache
 from importlib.metadata import entry_points
 from types import FrameType
 from typing import Annotated, NoReturn
@@ -93,7 +94,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        _mount_plugins()
+        mount_plugins()
         return int(app(standalone_mode=False, prog_name="netkit") or ExitStatus.OK)
     except NetkitError as fault:
         return _say(str(fault), fault.exit_status)
@@ -113,7 +114,9 @@ def _run() -> int:
         )
 
 
-def _mount_plugins() -> None:
+@cache
+def mount_plugins() -> None:
+    """Add the commands of other packages, once."""
     found = entry_points()
     for plugin in found.select(group="netkit.commands"):
         app.add_typer(plugin.load(), name=plugin.name)
