@@ -117,10 +117,19 @@ def _within(snapshot: GangSnapshot, place: ClusterPlace) -> GangSnapshot:
 
 
 def incomplete(snapshot: GangSnapshot) -> tuple[Missing, ...]:
-    """Return what could not be read, without what the cluster simply does not have."""
+    """Return what could not be read and which gangs that may hide, without what the cluster simply does not have."""
+    from dataclasses import replace
+
+    from netkit.gangs.systems import systems
     from netkit.model.missing import Reason
 
-    return tuple(one for one in snapshot.missing().values() if one.reason is not Reason.ABSENT)
+    found = []
+    for name, missing in snapshot.missing().items():
+        titles = [system.title for system in systems() if name in system.resources]
+        hidden = f"gangs of {', '.join(titles)} may be incomplete" if titles else ""
+        if missing.reason is not Reason.ABSENT:
+            found.append(replace(missing, detail="; ".join(filter(None, (missing.detail, hidden)))))
+    return tuple(found)
 
 
 def where_of(snapshot: GangSnapshot) -> str:

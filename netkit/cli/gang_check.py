@@ -27,6 +27,7 @@ from netkit.model.missing import Missing
 from netkit.model.text import visible
 
 if TYPE_CHECKING:
+    from netkit.model.check import Result
     from netkit.model.gang import Gang
     from netkit.model.node import NodeSnapshot
 
@@ -56,11 +57,15 @@ def check(
 ) -> None:
     """Are the members of this gang alike, do their GPUs and NICs fit, and would a probe reach them?
 
+    With recordings from inside two members or more, the rules of `netkit check` about a gang are asked too: NIC names,
+    MTU, GID, traffic class, versions.
+
     Ends with 1 when something is found, with 3 when nothing could be looked at.
 
     Example: netkit gang check train -n team-a --snapshot train-0.jsonl
     """
     from netkit.catalogue.kube_resources import Use
+    from netkit.checks import rules
     from netkit.doctor.judge import CheckReport
     from netkit.gangs.rules import families, gang_rules
     from netkit.gangs.view import view_of
@@ -77,17 +82,36 @@ def check(
         deadline_s=deadline,
     )
     gang, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC, Use.POLICY)
-    view = view_of(gang, cluster, _seen(snapshot or [], gang))
+    seen = _seen(snapshot or [], gang)
+    view = view_of(gang, cluster, seen)
     results = tuple(result for family in families() for result in family.check(view))
+    results += _about_recordings(gang, seen)
     report = CheckReport(nodes=tuple(member.pod for member in gang.members), results=results)
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(check_json.render(report, one_line=form is OutputForm.JSONL))
     else:
-        show(tuple(check_table.blocks(report, gang_rules())), form)
+        show(tuple(check_table.blocks(report, {**rules(), **gang_rules()})), form)
     if report.worst_at_least(Severity(fail_on.value)):
         raise typer.Exit(int(ExitStatus.FINDINGS))
     looked = report.counts["ok"] + report.counts["finding"]
     raise typer.Exit(int(ExitStatus.OK if looked else ExitStatus.NOT_MEASURED))
+
+
+def _about_recordings(gang: Gang, seen: dict[str, NodeSnapshot]) -> tuple[Result, ...]:
+    """Return what the rules about nodes of one gang say of recordings from inside its pods."""
+    from netkit.checks import checks
+    from netkit.doctor.context import Wishes, context_of
+    from netkit.doctor.contract import GangCheck, Member
+    from netkit.doctor.judge import judge
+
+    members = [
+        Member(name=one.pod, snapshot=seen[one.uid], context=context_of(seen[one.uid], Wishes()))
+        for one in gang.members
+        if one.uid in seen
+    ]
+    if len(members) < 2:
+        return ()
+    return judge([check for check in checks() if isinstance(check, GangCheck)], members, {}).results
 
 
 def _seen(paths: list[Path], gang: Gang) -> dict[str, NodeSnapshot]:

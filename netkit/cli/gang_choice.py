@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from netkit.gangs.cluster import Cluster
     from netkit.gangs.placement import Domains
     from netkit.model.gang import Gang
-    from netkit.model.gang_snapshot import GangSnapshot
 
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
 
@@ -116,8 +115,3 @@ def form_of(output: OutputForm | None) -> OutputForm:
     if form not in _FORMS:
         raise InputError(f"--output {form}", ", ".join(_FORMS))
     return form
-
-
-def everything(snapshot: GangSnapshot) -> int:
-    """Return how many objects a snapshot holds."""
-    return sum(len(snapshot.objects(name)) for name in snapshot.listings)

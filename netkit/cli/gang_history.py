@@ -19,7 +19,7 @@ from netkit.cli.cluster import (
     incomplete,
     snapshot_of,
 )
-from netkit.cli.gang_choice import NameArgument, everything, form_of, gang_at
+from netkit.cli.gang_choice import NameArgument, form_of, gang_at
 from netkit.cli.output import OutputForm, OutputOption, emit, talk, write_atomically
 from netkit.cli.topo import show
 from netkit.model.text import visible
@@ -95,6 +95,7 @@ def bundle(
         return
     write_atomically(file, lines)
     shown = "with names of nodes and addresses" if with_names else "names of nodes and addresses replaced"
-    talk(f"{visible(str(file))}: {everything(snapshot)} objects, {shown}")
+    objects = sum(len(snapshot.objects(name)) for name in snapshot.listings)
+    talk(f"{visible(str(file))}: {objects} objects, {shown}")
     for missing in incomplete(snapshot):
         talk(f"netkit: not in it: {missing}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from netkit.gangs.device_sources import device_sources
 from netkit.model.gang import Device, DeviceKind, Gang, GangState, Member
 from netkit.model.missing import Missing
 from netkit.report.blocks import Banner, Block, Cell, Column, Heading, Listing, Prose, Table, Tone
@@ -188,6 +189,8 @@ def _evidence_lines(gang: Gang) -> Iterator[str]:
         yield f"{one.system}: {one.field} = {one.value} on {one.object}{how}"
     if len(shown) > _MOST_EVIDENCE:
         yield f"and {len(shown) - _MOST_EVIDENCE} more, all in --output json"
+    held = {device.source for member in gang.members for device in member.devices}
+    yield from (f"devices: {source.title}" for source in device_sources() if source.id in held)
 
 
 def _remarks(problems: Sequence[str], incomplete: Sequence[Missing]) -> list[Block]:

@@ -263,6 +263,15 @@ def test_katalyst_names_the_consumer() -> None:
     assert (nic.kind, nic.interface, nic.numa) == (DeviceKind.NIC, "eth4", 1)
 
 
+def test_every_source_is_named_as_its_file_and_has_a_form() -> None:
+    """A source without a form that it reads is nothing; ids are file names."""
+    read = {row[0] for _, rows in CASES.values() for row in rows} | {"koordinator", "dra", "katalyst"}
+    assert {source.id for source in device_sources()} == read
+    for source in device_sources():
+        assert source.prepare.__module__ == f"netkit.gangs.device_sources.{source.id}"
+        assert source.title
+
+
 def test_the_kubelet_is_believed_before_an_annotation() -> None:
     """A stale annotation cannot change which GPU it is; it may add what it knows of the same device."""
     body = status_of("nvidia.com/gpu", GPU_B)

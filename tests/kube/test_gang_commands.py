@@ -134,6 +134,20 @@ def test_declared_is_held_against_seen(tmp_path: Path, declared: str, outcome: s
         assert "the CNI plug-in behind Multus" in str(about["train-0"]["evidence"])
 
 
+def test_recordings_of_two_members_are_compared(tmp_path: Path) -> None:
+    """NIC names, MTU and settings inside the pods: the rules of a gang's nodes, with pods as subjects."""
+    places: list[str | Path] = []
+    for pod_name, recorded in (("train-0", "healthy-hgx"), ("train-1", "roce-two-rails")):
+        places += ["--snapshot", tmp_path / f"{pod_name}.jsonl"]
+        shutil.copy(NODES / f"{recorded}.jsonl", places[-1])
+    path = bundle(tmp_path, *scattered())
+    answer = json.loads(run("gang", "check", "train", "--bundle", path, *places, "--output", "json").stdout)
+    found = {one["rule"] for one in answer["results"] if one["outcome"] == "finding"}
+    assert "J01" in found
+    alone = json.loads(run("gang", "check", "train", "--bundle", path, *places[:2], "--output", "json").stdout)
+    assert not [one for one in alone["results"] if one["rule"].startswith("J")]
+
+
 def test_check_ends_with_one_and_names_what_to_do(tmp_path: Path) -> None:
     """No shared memory in any pod; --fail-on critical lets it pass."""
     path = bundle(tmp_path, *scattered())

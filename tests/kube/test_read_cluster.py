@@ -107,6 +107,18 @@ def test_a_name_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
     assert str(fault) == "gang 'trian': accepted is one of team-a/train (did you mean 'train'?)"
 
 
+def test_what_may_not_be_listed_is_said_with_what_it_hides(tmp_path: Path) -> None:
+    """A denied kind is no empty kind: the list names the right that is missing and the gangs it may hide."""
+    group = thing("scheduling.volcano.sh/v1beta1", "PodGroup", "hidden", spec={"minMember": 1})
+    with Running(FakeApi(denied={"podgroups.scheduling.volcano.sh"}).add(group)) as api:
+        config = write_kubeconfig(tmp_path / "config", api.url)
+        said = " ".join(run("gangs", "--kubeconfig", config, "--output", "plain").stdout.split())
+        answer = json.loads(run("gangs", "--kubeconfig", config, "--output", "json").stdout)
+    assert "you lack verb 'list' on podgroups.scheduling.volcano.sh" in said
+    assert "gangs of Volcano may be incomplete" in said
+    assert [one["reason"] for one in answer["incomplete"]] == ["denied"]
+
+
 @pytest.mark.parametrize("output", ["plain", "table", "json", "jsonl"])
 def test_an_empty_namespace_is_no_fault(tmp_path: Path, output: str) -> None:
     """No gang is an answer in every form."""

@@ -20,7 +20,7 @@ SEEN = Rule(
     passes="every NIC and GPU with a PCI address that the API names is there, inside the pod",
     why="NCCL uses what it sees: a NIC that was promised and is not there sends its traffic another way",
     remedy="look at the component named: its log on that node, and the pod's events",
-    source="kubernetes KEP-4680, k8snetworkplumbingwg/multi-networkpolicy and device plug-in documentation",
+    source="Kubernetes KEP-4680 on device status; the Network Plumbing Working Group's network-status annotation",
     caution="A recording made on the host sees the devices of all its pods; record inside the pod.",
 )
 _FAULTY = {
