@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from netkit.doctor.context import Context, no_ports
 from netkit.doctor.contract import NodeCheck
+from netkit.doctor.counter_groups import DISCARDS, LINK_ERRORS, RETRIES
 from netkit.doctor.growth import Since, grown, since
 from netkit.doctor.nic_ports import NicPort
 from netkit.model.check import NODE, Result, Rule
@@ -17,7 +18,7 @@ from netkit.model.finding import Severity
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
 
-DISCARDS = Rule(
+DROPS = Rule(
     id="R14",
     name="nic-discards",
     severity=Severity.WARNING,
@@ -30,7 +31,7 @@ DISCARDS = Rule(
     caution="drops on lossy priorities are the normal life of TCP: only lossless ones count where priorities are told",
     playbook="lossless-drops",
 )
-RETRIES = Rule(
+REPEATS = Rule(
     id="R17",
     name="rdma-retransmits",
     severity=Severity.WARNING,
@@ -69,27 +70,18 @@ FULL = Rule(
     caution="information: it says that something happened since the last reset, not when",
     playbook="rdma-bad-cable",
 )
-_RETRIES = (
-    *("packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "implied_nak_seq_err"),
-    *("req_transport_retries_exceeded", "req_rnr_retries_exceeded", "out_of_sequence", "roce_slow_restart"),
-    *("oos_drop_count", "seq_err_naks_rcvd", "to_retransmits", "max_retry_exceeded", "rnr_naks_rcvd"),
-    *("rcvd_seq_err", "out_of_seq_request", "retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err"),
-    *("resp_rx_outouf_seq", "req_rx_pkt_seq_err", "req_rx_rnr_retry_err", "roce_adp_retrans_to"),
-)
-_DISCARDS = ("out_of_buffer", "rx_discards_phy", "rx_out_of_buffer", "rx_oos_discards")
-_LINK = ("symbol_error", "port_rcv_errors", "local_link_integrity_errors", "link_error_recovery", "rx_symbol_err_phy")
 
 
 def check(snapshot: NodeSnapshot, context: Context) -> Iterable[Result]:
     """Judge every training port."""
     if not context.ports:
-        yield from (no_ports(rule, snapshot) for rule in (DISCARDS, RETRIES, LINK, FULL))
+        yield from (no_ports(rule, snapshot) for rule in (DROPS, REPEATS, LINK, FULL))
         return
     before = since(snapshot, context)
     for port in context.ports:
         yield from _full(port)
         if isinstance(before, Missing):
-            yield from (rule.incomplete(port.name, before) for rule in (DISCARDS, RETRIES, LINK))
+            yield from (rule.incomplete(port.name, before) for rule in (DROPS, REPEATS, LINK))
         else:
             yield from _port(snapshot, context, port, before)
 
@@ -97,15 +89,15 @@ def check(snapshot: NodeSnapshot, context: Context) -> Iterable[Result]:
 def _port(snapshot: NodeSnapshot, context: Context, port: NicPort, before: Since) -> Iterator[Result]:
     old = before.port(port)
     if old is None:
-        yield from (rule.incomplete(port.name, "the port was not there before") for rule in (DISCARDS, RETRIES, LINK))
+        yield from (rule.incomplete(port.name, "the port was not there before") for rule in (DROPS, REPEATS, LINK))
         return
-    hardware = grown(old.port.hw_counters, port.port.hw_counters, (*_RETRIES, *_DISCARDS))
+    hardware = grown(old.port.hw_counters, port.port.hw_counters, (*RETRIES, *DISCARDS))
     driver = _driver_growth(snapshot, before, port)
-    pma = grown(old.port.counters, port.port.counters, _LINK)
-    yield _judged(DISCARDS, port, before, _DISCARDS, 0.0, hardware, driver, also=_lossless_discards(snapshot, port))
-    yield _judged(RETRIES, port, before, _RETRIES, context.thresholds.retransmissions_per_second, hardware)
+    pma = grown(old.port.counters, port.port.counters, LINK_ERRORS)
+    yield _judged(DROPS, port, before, DISCARDS, 0.0, hardware, driver, also=_lossless_discards(snapshot, port))
+    yield _judged(REPEATS, port, before, RETRIES, context.thresholds.retransmissions_per_second, hardware)
     blocks = _uncorrectable(snapshot, before, port)
-    yield _judged(LINK, port, before, (*_LINK, _BLOCKS), 0.0, pma, driver, blocks)
+    yield _judged(LINK, port, before, (*LINK_ERRORS, _BLOCKS), 0.0, pma, driver, blocks)
 
 
 def _judged(
@@ -136,7 +128,7 @@ def _driver_growth(snapshot: NodeSnapshot, before: Since, port: NicPort) -> dict
     new, old = snapshot.ethernet_link(name), before.snapshot.ethernet_link(name)
     if new is None or old is None:
         return Missing(reason=Reason.ABSENT, where="ethtool", detail=f"{name} was not asked")
-    names = (*_DISCARDS, *_LINK, *(f"rx_prio{priority}_discards" for priority in range(8)))
+    names = (*DISCARDS, *LINK_ERRORS, *(f"rx_prio{priority}_discards" for priority in range(8)))
     return grown(old.driver_statistics, new.driver_statistics, names)
 
 
@@ -180,4 +172,4 @@ def _at(counter: Counter) -> str:
     return f"{counter.name} stands at {counter.raw}"
 
 
-CHECK = NodeCheck(id="losses", rules=(DISCARDS, RETRIES, LINK, FULL), check=check)
+CHECK = NodeCheck(id="losses", rules=(DROPS, REPEATS, LINK, FULL), check=check)

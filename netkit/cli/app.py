@@ -19,7 +19,22 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import check, demo, deploy, expect, explain, gangs, lab, plan, probe, read, snapshot, topo, topo_jobs
+from netkit.cli import (
+    check,
+    demo,
+    deploy,
+    expect,
+    explain,
+    gangs,
+    lab,
+    plan,
+    probe,
+    read,
+    snapshot,
+    top,
+    topo,
+    topo_jobs,
+)
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
@@ -52,6 +67,7 @@ for command, short in (
     (expect.expect, "What all-reduce bandwidth should this gang reach? Does a log?"),
     (explain.explain, "What does a rule ask and want, and when is it wrong?"),
     (gangs.gangs, "Which pods are admitted together, and why does a gang wait?"),
+    (top.top, "How busy is each NIC, who is paused, what is lost, right now?"),
     (snapshot.snapshot, "Record what netkit reads of this node, as one file to replay."),
     (read.read, "What did this nccl-tests log measure, and is all of it there?"),
 ):
