@@ -12,6 +12,8 @@ from typing import Any
 import typer
 
 from netkit.catalogue.counter import CounterRow, tables
+from netkit.catalogue.exit_codes import EXIT_CODES
+from netkit.checks import rules
 from netkit.cli.app import app, mount_plugins
 
 HOME = Path(__file__).parents[1]
@@ -75,6 +77,33 @@ def counters_page() -> str:
     return "\n".join(parts)
 
 
+RULES_INTRODUCTION = """\
+# Rules and exit statuses
+
+Generated from the rules by `make docs`; `netkit explain ID` prints the same. Letters: T topology and PCIe, G GPUDirect,
+N NICs and links, R RoCE, E a job's settings, S the host and its GPUs, J a gang, F the fabric.
+"""
+_PARTS = (
+    ("Reads", "reads"),
+    ("Passes when", "passes"),
+    ("Why", "why"),
+    ("Do", "remedy"),
+    ("From", "source"),
+    ("Before believing it", "caution"),
+)
+
+
+def rules_page() -> str:
+    """Return docs/rules.md: every exit status, and every rule of the doctor with all it says of itself."""
+    statuses = [(str(int(status)), code.meaning, code.next) for status, code in EXIT_CODES.items()]
+    parts = [RULES_INTRODUCTION, _section("Exit statuses", ("status", "meaning", "then"), statuses)]
+    for rule in rules().values():
+        lines = [f"- {title}: {getattr(rule, field)}\n" for title, field in _PARTS]
+        heading = f"## {rule.id} {rule.name}\n\n{rule.question} ({rule.severity.value})\n\n"
+        parts.append(heading + "".join(lines))
+    return "\n".join(parts)
+
+
 def _section(heading: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return f"## {heading}\n\n" + "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
@@ -88,7 +117,7 @@ def _counter_cells(row: CounterRow, area: str) -> list[str]:
     return [f"`{row.name}`", str(row.form.bits or ""), row.form.overflow, f"`{row.series(area)}`", row.help]
 
 
-PAGES = {"cli.md": command_line_page, "counters.md": counters_page, "metrics.md": metrics_page}
+PAGES = {"cli.md": command_line_page, "counters.md": counters_page, "metrics.md": metrics_page, "rules.md": rules_page}
 
 
 def main() -> None:
