@@ -19,3 +19,15 @@ class RuleFormat(StrEnum):
 
     RULES = "rules"
     PROMETHEUS_RULE = "prometheusrule"
+    ALERTMANAGER = "alertmanager"
+    """An example of routes and inhibitions."""
+    MAPPINGS = "mappings"
+    """Recording rules that give other exporters' series netkit's names."""
+
+
+class Theme(StrEnum):
+    """Which colours a preview has; `auto` follows the reader's system."""
+
+    AUTO = "auto"
+    LIGHT = "light"
+    DARK = "dark"

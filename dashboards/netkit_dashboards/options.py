@@ -27,6 +27,7 @@ def _time_series(panel: Panel) -> Json:
         "displayMode": "table" if table else "list",
         "placement": "bottom",
         "calcs": ["lastNotNull", "max"] if table else [],
+        **({"sortBy": "Last *", "sortDesc": True} if table else {}),
     }
     return {"legend": legend, "tooltip": {"mode": "multi", "sort": "desc"}}
 

@@ -25,6 +25,8 @@ def rendered() -> Mapping[str, str]:
         found |= {f"kubernetes/{name}": text for name, text in files(form).items()}
     plain = Rendering(panel_ids=panel_ids())
     found |= {f"kubernetes/{name}": text for name, text in rule_files(RuleFormat.PROMETHEUS_RULE, plain).items()}
+    for rules in (RuleFormat.ALERTMANAGER, RuleFormat.MAPPINGS):
+        found |= {f"prometheus/{name}": text for name, text in rule_files(rules, plain).items()}
     for profile in Profile:
         rendering = Rendering(profile=profile, panel_ids=panel_ids())
         for text in rule_files(RuleFormat.RULES, rendering).values():

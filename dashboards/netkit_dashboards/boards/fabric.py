@@ -1,9 +1,11 @@
 """Is the fabric healthy, and if not, who suffers?"""
 
-from netkit.catalogue.metric_rows import rdma
+from netkit.catalogue.metric_rows import ethtool, nccl, rdma
 from netkit.catalogue.neighbours import UP
-from netkit_dashboards.asking import Ask
+from netkit.catalogue.rules import BUSBW, CONGESTED_5M, FIRING, OCCUPANCY
+from netkit_dashboards.asking import Ask, largest
 from netkit_dashboards.board import Board, Choice, Kind, Panel, Query, Row, Step, Tone, Unit, Word
+from netkit_dashboards.variables import chosen
 
 _CHOICES = (Choice.CLUSTER, Choice.JOB, Choice.INSTANCE, Choice.NODE_POOL)
 _ASK = Ask(_CHOICES)
@@ -11,6 +13,9 @@ _ONE_IS_BAD = (Step(at=None, tone=Tone.GOOD), Step(at=1, tone=Tone.BAD))
 _RECEIVED = rdma.COUNTERS["port_data_received_bytes"]
 _SENT = rdma.COUNTERS["port_data_transmitted_bytes"]
 _CNPS = rdma.COUNTERS["rp_cnp_packets_handled"]
+_ERRORS = _ASK.rate(ethtool.COUNTERS["phy_rx_pcs_symbol_errors"])
+_FIRES = _ASK.value(FIRING)
+_CRITICAL = chosen(FIRING, severity="critical")
 _DOWN = _ASK.bad_ports(rdma.STATE, rdma.EXPECTED, 4)
 
 _ANSWER = Row(
@@ -37,6 +42,81 @@ _ANSWER = Row(
             width=4,
             height=4,
             drill="netkit-meta",
+        ),
+        Panel(
+            kind=Kind.STAT,
+            title="Nodes that page",
+            description="Nodes with an alert of severity critical. Playbook: that of the alert.",
+            queries=(Query(expr=f"count(count by (node) ({_CRITICAL})) or 0 * count({_FIRES})", instant=True),),
+            unit=Unit.COUNT,
+            steps=_ONE_IS_BAD,
+            width=4,
+            height=4,
+            drill="netkit-node",
+        ),
+        Panel(
+            kind=Kind.STAT,
+            title="Congestion budget left",
+            description="Of the 1 % of port-minutes that may be congested in 30 days. Playbook: fabric-congestion.",
+            queries=(Query(expr=f"1 - avg_over_time({chosen(CONGESTED_5M)}[30d]) / 0.01", instant=True),),
+            unit=Unit.RATIO,
+            steps=(Step(at=None, tone=Tone.BAD), Step(at=0.1, tone=Tone.WATCH), Step(at=0.5, tone=Tone.GOOD)),
+            width=4,
+            height=4,
+            drill="netkit-pfc",
+        ),
+        Panel(
+            kind=Kind.STAT,
+            title="Worst bus bandwidth",
+            description="Lowest share of expected bus bandwidth in the last runs. Playbook: nccl-slow.",
+            queries=(Query(expr=f"min({_ASK.value(BUSBW)})", instant=True),),
+            unit=Unit.RATIO,
+            steps=(Step(at=None, tone=Tone.BAD), Step(at=0.5, tone=Tone.WATCH), Step(at=0.9, tone=Tone.GOOD)),
+            width=4,
+            height=4,
+            drill="netkit-nccl",
+        ),
+        Panel(
+            kind=Kind.STAT,
+            title="Oldest probe",
+            description="Since the last good run of the probe that waits longest. Playbook: nccl-probe-failing.",
+            queries=(Query(expr=f"time() - min({_ASK.value(nccl.LAST_SUCCESS)})", instant=True),),
+            unit=Unit.SECONDS,
+            steps=(Step(at=None, tone=Tone.GOOD), Step(at=43_260, tone=Tone.BAD)),
+            decimals=0,
+            width=4,
+            height=4,
+            drill="netkit-nccl",
+        ),
+    ),
+)
+_RUNS = Row(
+    title="What do collectives get?",
+    panels=(
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Bus bandwidth by node pool",
+            description="Lowest share of expected bus bandwidth in each pool. Playbook: nccl-slow.",
+            queries=(Query(expr=f"min by (node_pool) ({_ASK.value(BUSBW)})", legend="{{node_pool}}"),),
+            unit=Unit.RATIO,
+            least=0,
+            most=1.2,
+            width=12,
+            drill="netkit-nccl",
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Probes that failed",
+            description="Runs without a result, or with wrong data. Playbook: nccl-probe-failing.",
+            queries=(
+                Query(expr=f"sum({_ASK.increase(nccl.RUNS, result='incomplete')})", legend="incomplete"),
+                Query(expr=f"sum({_ASK.increase(nccl.RUNS, result='corrupt')})", legend="corrupt"),
+            ),
+            unit=Unit.COUNT,
+            least=0,
+            interval="1h",
+            width=12,
+            drill="netkit-nccl",
         ),
     ),
 )
@@ -106,6 +186,39 @@ _USE = Row(
             width=8,
             drill="netkit-node",
         ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Pause occupancy by rail",
+            description="Share of time paused by the fabric, 95th percentile. Playbook: fabric-congestion.",
+            queries=(
+                Query(
+                    expr=f"quantile by (rail) (0.95, {_ASK.value(OCCUPANCY, direction='received')})",
+                    legend="rail {{rail}}",
+                ),
+            ),
+            unit=Unit.RATIO,
+            least=0,
+            most=1,
+            width=12,
+            drill="netkit-pfc",
+        ),
+        Panel(
+            kind=Kind.BAR_GAUGE,
+            title="Most errors on the wire",
+            description="Uncorrectable symbols a second, the worst ten links. Playbook: rdma-bad-cable.",
+            queries=(
+                Query(
+                    expr=largest(f"{_ERRORS} > 0", "cluster, node, rail, device", 10),
+                    legend="{{node}} {{device}} rail {{rail}}",
+                    instant=True,
+                ),
+            ),
+            unit=Unit.PER_SECOND,
+            steps=(Step(at=None, tone=Tone.BAD),),
+            width=12,
+            drill="netkit-links",
+            healthy_empty=True,
+        ),
     ),
 )
 BOARD = Board(
@@ -113,5 +226,5 @@ BOARD = Board(
     title="netkit / Fabric",
     question="Is the fabric healthy, and if not, who suffers?",
     choices=_CHOICES,
-    rows=(_ANSWER, _STATE, _USE),
+    rows=(_ANSWER, _STATE, _RUNS, _USE),
 )

@@ -18,10 +18,12 @@ _ASK = Ask(_CHOICES)
 _C = rdma.COUNTERS
 _PORT = "cluster, node, rail, device"
 _LEGEND = "{{node}} {{device}} rail {{rail}}"
+_UNCORRECTED = _ASK.rate(ethtool.COUNTERS["phy_rx_pcs_symbol_errors"])
 
 
 def _line(stem: str, what: str) -> Query:
-    return Query(expr=largest(_ASK.rate(_C[stem]), _PORT, 3), legend=f"{what}, {_LEGEND}")
+    """Return the worst three ports that count any; nothing to draw is the good case."""
+    return Query(expr=largest(f"{_ASK.rate(_C[stem])} > 0", _PORT, 3), legend=f"{what}, {_LEGEND}")
 
 
 _NOW = Row(
@@ -75,18 +77,18 @@ _NOW = Row(
             unit=Unit.PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
             height=10,
         ),
         Panel(
             kind=Kind.TIME_SERIES,
             title="Uncorrectable symbols",
             description="Symbols FEC could not correct: traffic lost. Playbook: rdma-bad-cable.",
-            queries=(
-                Query(expr=largest(_ASK.rate(ethtool.COUNTERS["phy_rx_pcs_symbol_errors"]), _PORT), legend=_LEGEND),
-            ),
+            queries=(Query(expr=largest(f"{_UNCORRECTED} > 0", _PORT), legend=_LEGEND),),
             unit=Unit.PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
             height=10,
         ),
         Panel(

@@ -75,13 +75,18 @@ _WHICH = Row(
             title="Verdict of probes",
             description="What the last netkit probe said, over time. Playbook: nccl-slow-link.",
             queries=(
-                Query(expr=f"max({_ASK.value(nccl.VERDICT, verdict='slow')})", legend="slow"),
-                Query(expr=f"max({_ASK.value(nccl.VERDICT, verdict='inconclusive')})", legend="inconclusive"),
-                Query(expr=f"max({_ASK.value(nccl.VERDICT, verdict='healthy')})", legend="healthy"),
+                Query(
+                    expr=(
+                        f"2 * max by (probe) ({_ASK.value(nccl.VERDICT, verdict='slow')})"
+                        f" + max by (probe) ({_ASK.value(nccl.VERDICT, verdict='inconclusive')})"
+                    ),
+                    legend="{{probe}}",
+                ),
             ),
             words=(
-                Word(value=0, text="no", tone=Tone.NEUTRAL),
-                Word(value=1, text="yes", tone=Tone.GOOD),
+                Word(value=0, text="healthy", tone=Tone.GOOD),
+                Word(value=1, text="inconclusive", tone=Tone.NEUTRAL),
+                Word(value=2, text="slow", tone=Tone.BAD),
             ),
             interval="10m",
             width=12,

@@ -28,7 +28,8 @@ _STATES = (
 
 
 def _line(stem: str, what: str) -> Query:
-    return Query(expr=largest(_ASK.rate(_C[stem]), _PORT, 3), legend=f"{what}, {_LEGEND}")
+    """Return the worst three ports that count any; nothing to draw is the good case."""
+    return Query(expr=largest(f"{_ASK.rate(_C[stem])} > 0", _PORT, 3), legend=f"{what}, {_LEGEND}")
 
 
 _STATE = Row(
@@ -95,6 +96,7 @@ _TRAFFIC = Row(
             unit=Unit.PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
         ),
         Panel(
             kind=Kind.TIME_SERIES,
@@ -107,6 +109,7 @@ _TRAFFIC = Row(
             unit=Unit.PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
         ),
         Panel(
             kind=Kind.TIME_SERIES,
@@ -119,6 +122,7 @@ _TRAFFIC = Row(
             unit=Unit.PACKETS_PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
         ),
         Panel(
             kind=Kind.TIME_SERIES,
@@ -133,6 +137,7 @@ _TRAFFIC = Row(
             unit=Unit.PACKETS_PER_SECOND,
             least=0,
             width=12,
+            healthy_empty=True,
         ),
         Panel(
             kind=Kind.TIME_SERIES,
@@ -159,13 +164,16 @@ _TRAFFIC = Row(
             description="Share of seconds with more than 30 % of stalls on PCIe. Playbook: slow-receiver.",
             queries=(
                 Query(
-                    expr=largest(_ASK.rate(ethtool.COUNTERS["pcie_outbound_stalled_seconds"]), f"{_PORT}, operation"),
+                    expr=largest(
+                        f"{_ASK.rate(ethtool.COUNTERS['pcie_outbound_stalled_seconds'])} > 0", f"{_PORT}, operation"
+                    ),
                     legend=f"{{{{operation}}}}, {_LEGEND}",
                 ),
             ),
             unit=Unit.RATIO,
             least=0,
             most=1,
+            healthy_empty=True,
             width=12,
         ),
     ),

@@ -3,7 +3,7 @@
 from netkit.catalogue.metric_rows import ethtool, pfc
 from netkit.catalogue.rules import CONGESTED_1H, CONGESTED_3D, CONGESTED_5M, CONGESTED_6H, OCCUPANCY
 from netkit_dashboards.asking import Ask, largest
-from netkit_dashboards.board import Board, Choice, Column, Kind, Panel, Query, Row, Unit
+from netkit_dashboards.board import Board, Choice, Column, Kind, Panel, Query, Row, Step, Tone, Unit
 from netkit_dashboards.variables import chosen
 
 _CHOICES = (
@@ -47,6 +47,7 @@ _WHO = Row(
             description="Ports the fabric stops most. Playbook: fabric-congestion.",
             queries=(Query(expr=largest(_RECEIVED, _DEVICE), legend=_LEGEND, instant=True),),
             unit=Unit.RATIO,
+            steps=(Step(at=None, tone=Tone.NEUTRAL), Step(at=0.2, tone=Tone.WATCH), Step(at=0.8, tone=Tone.BAD)),
             least=0,
             most=1,
             width=12,
@@ -59,6 +60,7 @@ _WHO = Row(
             description="Ports that stop their switch most: slow receivers. Playbook: slow-receiver.",
             queries=(Query(expr=largest(_SENT, _DEVICE), legend=_LEGEND, instant=True),),
             unit=Unit.RATIO,
+            steps=(Step(at=None, tone=Tone.NEUTRAL), Step(at=0.05, tone=Tone.WATCH)),
             least=0,
             most=1,
             width=12,
@@ -121,7 +123,8 @@ _HOW = Row(
             kind=Kind.TIME_SERIES,
             title="Drops of lossless priorities",
             description="Packets dropped on priorities that must not drop. Playbook: lossless-drops.",
-            queries=(Query(expr=largest(f"({_DROPS}) and {_LOSSLESS}", _DEVICE), legend=_LEGEND),),
+            queries=(Query(expr=largest(f"({_DROPS}) > 0 and {_LOSSLESS}", _DEVICE), legend=_LEGEND),),
+            healthy_empty=True,
             unit=Unit.PACKETS_PER_SECOND,
             least=0,
             width=8,
@@ -130,7 +133,10 @@ _HOW = Row(
             kind=Kind.TIME_SERIES,
             title="Global pause",
             description="802.3x frames that pause a whole link, where PFC should be. Playbook: qos-mismatch.",
-            queries=(Query(expr=largest(_ASK.rate(pfc.GLOBAL_FRAMES), f"{_DEVICE}, direction"), legend=_LEGEND),),
+            queries=(
+                Query(expr=largest(f"{_ASK.rate(pfc.GLOBAL_FRAMES)} > 0", f"{_DEVICE}, direction"), legend=_LEGEND),
+            ),
+            healthy_empty=True,
             unit=Unit.PACKETS_PER_SECOND,
             least=0,
             width=8,

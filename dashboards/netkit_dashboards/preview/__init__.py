@@ -1,0 +1,1 @@
+"""Dashboards as static pages, drawn from their JSON against a Prometheus: for people without Grafana."""
