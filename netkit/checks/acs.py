@@ -155,4 +155,4 @@ def _translation(context: Context, *, virtual: bool) -> Iterator[Result]:
             yield ATS.ok(subject, f"ATS is {'on' if known.ats_enabled else 'off'}")
 
 
-CHECK = NodeCheck(id="acs", rules=(ACS, HIDDEN_ACS, ATS), check=check)
+CHECK = NodeCheck(id="acs", rules=(ACS, HIDDEN_ACS, ATS), check=check, needs=("pci_devices",))

@@ -97,4 +97,4 @@ def _ceiling(context: Context, ports: list[NicPort]) -> Result:
     return CEILING.finding(subject, said) if sum(known) > carries else CEILING.ok(subject, said)
 
 
-CHECK = NodeCheck(id="device_count", rules=(COUNT, CEILING), check=check)
+CHECK = NodeCheck(id="device_count", rules=(COUNT, CEILING), check=check, needs=("pci_devices",))

@@ -202,4 +202,4 @@ def _domain(context: Context) -> Result:
     return DOMAIN.ok(JOB, "cuMem allocation is off, and nothing that needs it is forced")
 
 
-CHECK = NodeCheck(id="env_fabric", rules=_RULES, check=check)
+CHECK = NodeCheck(id="env_fabric", rules=_RULES, check=check, needs=("rdma_devices",))

@@ -220,4 +220,4 @@ def _silent(snapshot: NodeSnapshot, context: Context) -> Iterator[Result]:
         yield SILENT.ok(NODE, f"{len(snapshot.accelerators.gpus)} GPUs answer")
 
 
-CHECK = NodeCheck(id="gpu_health", rules=_RULES, check=check)
+CHECK = NodeCheck(id="gpu_health", rules=_RULES, check=check, needs=("pci_devices",))

@@ -78,4 +78,4 @@ def _balancing(snapshot: NodeSnapshot, context: Context) -> Result:
     return BALANCING.ok(NODE, "off") if value == 0 else BALANCING.finding(NODE, f"kernel.numa_balancing is {value}")
 
 
-CHECK = NodeCheck(id="host_limits", rules=(LOCKED, BALANCING), check=check)
+CHECK = NodeCheck(id="host_limits", rules=(LOCKED, BALANCING), check=check, needs=("pci_devices", "rdma_devices"))

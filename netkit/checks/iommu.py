@@ -65,4 +65,4 @@ def _asked(snapshot: NodeSnapshot) -> frozenset[str]:
     return frozenset() if isinstance(line, Missing) else frozenset(line)
 
 
-CHECK = NodeCheck(id="iommu", rules=(IOMMU,), check=check)
+CHECK = NodeCheck(id="iommu", rules=(IOMMU,), check=check, needs=("pci_devices",))

@@ -204,4 +204,4 @@ def _guarded(snapshot: NodeSnapshot, port: NicPort) -> Result:
     return FLUX.finding(port.name, "; ".join(wrong)) if wrong else FLUX.ok(port.name, "answers for itself only")
 
 
-CHECK = NodeCheck(id="nic_setup", rules=(FIRMWARE, UNIFORM, QUEUE, FLUX), check=check)
+CHECK = NodeCheck(id="nic_setup", rules=(FIRMWARE, UNIFORM, QUEUE, FLUX), check=check, needs=("rdma_devices",))

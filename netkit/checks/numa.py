@@ -63,4 +63,4 @@ def _unknown(snapshot: NodeSnapshot, subject: str, why: Missing) -> Result:
     return NUMA.finding(subject, said, str(why), severity=Severity.INFO if virtual else None)
 
 
-CHECK = NodeCheck(id="numa", rules=(NUMA,), check=check)
+CHECK = NodeCheck(id="numa", rules=(NUMA,), check=check, needs=("pci_devices",))

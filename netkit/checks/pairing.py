@@ -182,4 +182,4 @@ def _name(context: Context, matrix: DeviceMatrix, gpu: str) -> str:
     return gpu if address is None else context.pci.name(address)
 
 
-CHECK = NodeCheck(id="pairing", rules=_RULES, check=check)
+CHECK = NodeCheck(id="pairing", rules=_RULES, check=check, needs=("pci_devices",))

@@ -116,4 +116,4 @@ def _ordering(context: Context, subject: str, known: PciCapabilities) -> Result:
     return ORDERING.ok(subject, "permitted")
 
 
-CHECK = NodeCheck(id="payload", rules=(PAYLOAD, READ_REQUEST, ORDERING), check=check)
+CHECK = NodeCheck(id="payload", rules=(PAYLOAD, READ_REQUEST, ORDERING), check=check, needs=("pci_devices",))

@@ -103,4 +103,4 @@ def _counted(before: Iterable[Counter], after: Iterable[Counter]) -> dict[str, i
     return {name: one.amount for name, one in pairs if not isinstance(one, Missing) and one.amount}
 
 
-CHECK = NodeCheck(id="pcie_errors", rules=(ERRORS,), check=check)
+CHECK = NodeCheck(id="pcie_errors", rules=(ERRORS,), check=check, needs=("pci_devices",))

@@ -144,4 +144,4 @@ def _known(context: Context, device: PciDevice, *, virtual: bool) -> Result:
     return KNOWN.ok(subject, f"{speed:g} GT/s")
 
 
-CHECK = NodeCheck(id="pcie_link", rules=(SPEED, WIDTH, UNSEEN, KNOWN), check=check)
+CHECK = NodeCheck(id="pcie_link", rules=(SPEED, WIDTH, UNSEEN, KNOWN), check=check, needs=("pci_devices",))

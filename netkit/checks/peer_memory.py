@@ -160,4 +160,4 @@ def _blanket(context: Context, view: TopologyView) -> Result:
     return BLANKET.ok("job", "SYS, and every GPU is well paired")
 
 
-CHECK = NodeCheck(id="peer_memory", rules=(READY, BOTH, LEVEL, BLANKET), check=check)
+CHECK = NodeCheck(id="peer_memory", rules=(READY, BOTH, LEVEL, BLANKET), check=check, needs=("pci_devices",))

@@ -76,4 +76,4 @@ def _links(context: Context, address: PciAddress) -> str:
     return f"{address}: {link.speed_gt_per_second:g} GT/s x{link.width}"
 
 
-CHECK = NodeCheck(id="virtual_bridge", rules=(BRIDGE,), check=check)
+CHECK = NodeCheck(id="virtual_bridge", rules=(BRIDGE,), check=check, needs=("pci_devices",))

@@ -12,11 +12,15 @@ from netkit.model.node import NodeSnapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCheck:
-    """Rules that share one reading of one node. `id` is the name of the module; every rule answers at least once."""
+    """Rules that share one reading of one node. `id` is the name of the module; every rule answers at least once.
+
+    `needs` names the groups of the snapshot without which "nothing of the kind is here" would be a guess.
+    """
 
     id: str
     rules: tuple[Rule, ...]
     check: Callable[[NodeSnapshot, Context], Iterable[Result]]
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

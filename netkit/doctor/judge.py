@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netkit.doctor.contract import Check, GangCheck, Member, NodeCheck
-from netkit.model.check import Outcome, Result
+from netkit.model.check import NODE, Outcome, Result
 from netkit.model.finding import Severity
+from netkit.model.missing import Missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +59,22 @@ def judge(
 def about_node(checks: Iterable[Check], member: Member) -> list[Result]:
     """Return what the node checks say of one member."""
     found = (
-        result
+        _seen(result, check, member)
         for check in checks
         if isinstance(check, NodeCheck)
         for result in check.check(member.snapshot, member.context)
     )
     return [replace(result, node=member.name) for result in found]
+
+
+def _seen(result: Result, check: NodeCheck, member: Member) -> Result:
+    """Nothing to look at, on a node of which that part could not be read, is not known to be nothing."""
+    if result.outcome is not Outcome.NOT_APPLICABLE or result.subject != NODE:
+        return result
+    unread = (getattr(member.snapshot, group) for group in check.needs)
+    missing = next((group for group in unread if isinstance(group, Missing)), None)
+    rule = next(rule for rule in check.rules if rule.id == result.rule)
+    return result if missing is None else rule.incomplete(NODE, missing)
 
 
 def _silenced(result: Result, silence: Mapping[str, str]) -> Result:

@@ -13,7 +13,7 @@ from netkit.model.host import KernelEvent, KernelEventKind, Limit
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
 from netkit.model.optics import ModuleAlarm
-from netkit.model.pci import PciAddress
+from netkit.model.pci import PciAddress, PciLink
 from netkit.model.pci_capabilities import PortType
 from netkit.model.qos import AppSelector, Trust
 from netkit.model.rdma import LinkRate
@@ -116,6 +116,9 @@ def _pci(node: NodeSnapshot) -> Iterator[Mutant]:
         yield _now("T13", f"IOMMU of {address}", partial(with_capability, address=address, iommu_domain="DMA-FQ"))
         yield _now("T15", f"payload of {address}", partial(with_capability, address=address, max_payload_bytes=512))
     for address in nics:
+        bridge = of(node.pci_device(address).chain)[-1]  # type: ignore[union-attr]
+        ancient = PciLink(speed_gt_per_second=2.5, width=1)
+        yield _now("T10", f"bridge above {address}", partial(with_device, address=bridge, max_link=ancient))
         yield _now("T16", f"reads of {address}", partial(with_capability, address=address, max_read_request_bytes=128))
         yield _now("T17", f"order of {address}", partial(with_capability, address=address, relaxed_ordering=False))
     for index in range(len(nics)):
@@ -134,6 +137,8 @@ def _ports(node: NodeSnapshot) -> Iterator[Mutant]:
         yield _now("N02", f"{name} slow", partial(with_port, name=name, change=partial(_put, rate=slow)))
         yield _now("N05", f"{name} firmware", partial(with_rdma, name=name, firmware="20.30.1004"))
         yield _now("R01", f"{name} without a GID", partial(with_port, name=name, change=_without_address))
+        full = partial(_saturated, counter="link_downed", raw=255)
+        yield _now("N16", f"{name} full counter", partial(with_port, name=name, change=full))
     interfaces = [one.interface for one in of(node.ethernet_links) if one.interface.startswith("rail")]
     for name in interfaces:
         alarm = (ModuleAlarm.TEMPERATURE_HIGH_ALARM,)
@@ -142,6 +147,11 @@ def _ports(node: NodeSnapshot) -> Iterator[Mutant]:
         yield _now("N18", f"{name} dim lane", partial(_lane, name=name, received_watts=1e-6))
         yield _now("N18", f"{name} dark lane", partial(_lane, name=name, receive_signal_lost=True))
         yield _now("N14", f"{name} queue", partial(with_netdev, name=name, queue_length=1000))
+
+
+def _saturated(port: Any, counter: str, raw: int) -> Any:
+    counters = changed(of(port.counters), lambda one: one.name == counter, partial(_put, raw=raw))
+    return replace(port, counters=counters)
 
 
 def _without_address(port: Any) -> Any:
@@ -285,6 +295,8 @@ def _host(node: NodeSnapshot) -> Iterator[Mutant]:
             yield _now(rule, f"{kind.value} of {nic}", partial(_logged, events=(event,)))
         lost = [_event(KernelEventKind.LINK_DOWN, _GONE, "Link down", nic)] * 5
         yield _now("N03", f"flaps of {nic}", partial(_logged, events=tuple(lost)))
+    guest = replace(node.host, virtual_machine=True)
+    yield _now("T12", "a virtual machine", lambda one: replace(one, host=guest))
     peer = _event(KernelEventKind.PEERMEM, _GONE, "nvidia-peermem", _GONE)
     yield _now("G02", "peermem", partial(_logged, events=(peer,)))
     old = replace(node.host, modules=tuple(m for m in node.host.modules if m.name != "nvidia_peermem"), kernel="5.4.0")
@@ -349,6 +361,10 @@ _JOBS = (
     ("E17", {"NCCL_CHECKS_DISABLE": "1"}),
     ("E17", {"NCCL_TREE_THRESHOLD": "0"}),
     ("E17", {"NCCL_MIN_NRINGS": "8"}),
+    ("E03", {"NCCL_BUFFSIZE": "8388608"}),
+    ("E03", {"NCCL_ALGO": "Ring"}),
+    ("E04", {"NCCL_IB_GID_INDEX": "3"}),
+    ("E09", {"NCCL_IB_SPLIT_DATA_ON_QPS": "1"}),
     ("E20", {"NCCL_IB_TIMEOUT": "64"}),
     ("E20", {"NCCL_IB_TC": "300"}),
     ("E20", {"NCCL_BUFFSIZE": "8M"}),
