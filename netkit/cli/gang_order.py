@@ -26,6 +26,7 @@ from netkit.model.text import visible
 
 if TYPE_CHECKING:
     from netkit.gangs.placement import Domains
+    from netkit.gangs.rank_order import RankOrder
     from netkit.model.gang import Gang, Member
 
 
@@ -76,7 +77,6 @@ def order(
     from netkit.gangs.order_forms import hostfile as as_hostfile
     from netkit.gangs.order_forms import index_commands
     from netkit.gangs.rank_order import rank_order
-    from netkit.report import gang_order as report
 
     form = form_of(output)
     given = _fabric(fabric)
@@ -92,17 +92,23 @@ def order(
     found, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC)
     gang, told_by = placed(found, cluster, given)
     result = rank_order(_trained(gang, hostfile))
-    if form_as is Print.HOSTFILE:
-        emit(as_hostfile((*result.proposed, *result.unplaced), hostfile_form))
-    elif form_as is Print.LABELS:
-        emit(index_commands(gang, (*result.proposed, *result.unplaced)))
-    elif form in (OutputForm.JSON, OutputForm.JSONL):
-        emit(report.render(gang, result, told_by, one_line=form is OutputForm.JSONL))
+    if form_as is Print.REPORT:
+        _report(gang, result, told_by, form)
     else:
-        show(report.blocks(gang, result, told_by), form)
+        everybody = (*result.proposed, *result.unplaced)
+        emit(as_hostfile(everybody, hostfile_form) if form_as is Print.HOSTFILE else index_commands(gang, everybody))
     if not result.present:
         raise typer.Exit(int(ExitStatus.NOT_MEASURED))
     raise typer.Exit(int(ExitStatus.FINDINGS if result.now.cross_leaf > result.best.cross_leaf else ExitStatus.OK))
+
+
+def _report(gang: Gang, result: RankOrder, told_by: str, form: OutputForm) -> None:
+    from netkit.report import gang_order as report
+
+    if form in (OutputForm.JSON, OutputForm.JSONL):
+        emit(report.render(gang, result, told_by, one_line=form is OutputForm.JSONL))
+    else:
+        show(report.blocks(gang, result, told_by), form)
 
 
 def _fabric(path: Path | None) -> tuple[str, Domains] | None:

@@ -1,15 +1,19 @@
 """A rank order as what launchers and schedulers take: a hostfile, or commands that write index labels.
 
 netkit prints these; it changes nothing. Members whose order is given by a controller (an Indexed Job numbers its pods
-itself) cannot be renumbered, only started in another order by a hostfile.
+itself) cannot be renumbered, only started in another order by a hostfile. What is printed goes to launchers and shells,
+so names that no API server would accept (a bundle may hold any) are refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from netkit.errors import InputError
 from netkit.model.gang import DeviceKind, Gang, Member
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 
 _FORMS: Mapping[str, Callable[[str, int | None], str]] = {
     "openmpi": lambda host, slots: f"{host} slots={slots}" if slots else host,
@@ -30,8 +34,17 @@ def hostfile(members: Sequence[Member], form: str) -> str:
     """Return a hostfile; slots are the accelerators a member holds, left out where they are not known."""
     if form not in _FORMS:
         raise InputError(f"hostfile form {form}", ", ".join(FORMS))
+    _require_names(member.pod for member in members)
     write = _FORMS[form]
     return "".join(f"{write(member.pod, _slots(member))}\n" for member in members)
+
+
+def _require_names(names: Iterable[str]) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"name {name[:80]!r}", "names as Kubernetes has them: small letters, digits, dashes and dots"
+            )
 
 
 def _slots(member: Member) -> int | None:
@@ -45,6 +58,7 @@ def index_commands(gang: Gang, members: Sequence[Member]) -> str:
     if system is None:
         given = f"index labels for a gang of {', '.join(gang.systems)}, whose ranks come from its controller"
         raise InputError(given, f"a gang of {', '.join(_KEYS)}, or --as hostfile")
+    _require_names(name for member in members for name in (member.namespace, member.pod))
     verb, key = _KEYS[system]
     return "".join(
         f"kubectl {verb} pod --namespace {member.namespace} {member.pod} {key}={at} --overwrite\n"

@@ -98,6 +98,17 @@ def test_index_labels_are_commands_to_run(tmp_path: Path) -> None:
     assert second == f"kubectl label pod --namespace team-a train-2 {key}=1 --overwrite"
 
 
+@pytest.mark.parametrize("name", ["x; reboot", "-oProxyCommand=sh", "$(id)", "a b"])
+@pytest.mark.parametrize("form", ["hostfile", "labels"])
+def test_a_name_that_a_shell_would_obey_is_refused(tmp_path: Path, name: str, form: str) -> None:
+    """A bundle may hold any name; what is printed to be run or read by launchers may not."""
+    bodies = scattered(kueue=True)
+    bodies[-1]["metadata"]["name"] = name
+    result = run("gang", "order", "train", "--bundle", bundle(tmp_path, *bodies), "--as", form)
+    assert isinstance(result.exception, InputError)
+    assert (result.stdout, "names as Kubernetes has them" in str(result.exception)) == ("", True)
+
+
 def test_a_fabric_that_nobody_tells_is_unknown_until_given(tmp_path: Path) -> None:
     """Status 3 without, an answer with a file."""
     path = bundle(tmp_path, *scattered(labelled=False))
