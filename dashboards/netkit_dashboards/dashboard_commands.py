@@ -7,16 +7,19 @@ from typing import Annotated
 
 import typer
 
-from netkit.errors import InputError
+from netkit.errors import ExitStatus, InputError, SourceError
 from netkit_dashboards.forms import BoardFormat, Theme
 
 app = typer.Typer(
     name="dashboards",
-    help="Grafana dashboards of what netkit measures: build, check.",
-    short_help="Grafana dashboards: build, check.",
+    help="Grafana dashboards of what netkit measures: build, check, preview, push.",
+    short_help="Grafana dashboards: build, check, preview, push.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+GrafanaOption = Annotated[str, typer.Option("--grafana", help="Address of Grafana.")]
+TokenFileOption = Annotated[Path | None, typer.Option("--token-file", help="File that holds the token.")]
+TokenVariableOption = Annotated[str, typer.Option("--token-env", help="Variable that holds the token.")]
 FolderOption = Annotated[Path, typer.Option("--output-dir", "-o", help="Folder to write into; made when missing.")]
 
 
@@ -74,3 +77,42 @@ def _named(given: list[str]) -> dict[str, str]:
     if len(named) != len(given):
         raise InputError(f"--variable {' '.join(given)}", "name=value, each name once, such as node=n1")
     return named
+
+
+@app.command(short_help="Put the dashboards into a Grafana.")
+def push(grafana: GrafanaOption, token_file: TokenFileOption = None, token_env: TokenVariableOption = "") -> None:
+    """Write what differs into the folder netkit of a Grafana; run again, it writes nothing. Ends with 4 on failures.
+
+    Example: netkit dashboards push --grafana https://grafana.example.org --token-file token
+    """
+    from netkit_dashboards.grafana_api import Grafana
+    from netkit_dashboards.pushing import Outcome
+    from netkit_dashboards.pushing import push as put
+    from netkit_dashboards.token import read_token
+
+    done = []
+    for one in put(Grafana(grafana, read_token(token_file, token_env))):
+        print(f"{one.uid}: {one.outcome}" + (f": {one.reason}" if one.reason else ""), flush=True)
+        done.append(one.outcome)
+    failed = not {Outcome.FAILED, Outcome.NOT_TRIED}.isdisjoint(done)
+    raise typer.Exit(int(ExitStatus.NOT_WRITTEN if failed else ExitStatus.OK))
+
+
+@app.command(short_help="How do a Grafana's dashboards differ from these?")
+def diff(grafana: GrafanaOption, token_file: TokenFileOption = None, token_env: TokenVariableOption = "") -> None:
+    """Show what push would change, as a unified difference. Ends with 1 when there is any.
+
+    Example: netkit dashboards diff --grafana https://grafana.example.org --token-env GRAFANA_TOKEN
+    """
+    from netkit_dashboards.grafana_api import Grafana, GrafanaError
+    from netkit_dashboards.pushing import difference
+    from netkit_dashboards.token import read_token
+
+    differs = False
+    try:
+        for line in difference(Grafana(grafana, read_token(token_file, token_env))):
+            differs = True
+            print(line)
+    except GrafanaError as fault:
+        raise SourceError(str(fault), "Grafana") from fault
+    raise typer.Exit(int(ExitStatus.FINDINGS if differs else ExitStatus.OK))
