@@ -15,6 +15,7 @@ from netkit.catalogue.counter import CounterRow, tables
 from netkit.catalogue.exit_codes import EXIT_CODES
 from netkit.checks import rules
 from netkit.cli.app import app, mount_plugins
+from netkit.gangs.rules import gang_rules
 
 HOME = Path(__file__).parents[1]
 WIDTH = 100
@@ -97,7 +98,7 @@ def rules_page() -> str:
     """Return docs/rules.md: every exit status, and every rule of the doctor with all it says of itself."""
     statuses = [(str(int(status)), code.meaning, code.next) for status, code in EXIT_CODES.items()]
     parts = [RULES_INTRODUCTION, _section("Exit statuses", ("status", "meaning", "then"), statuses)]
-    for rule in rules().values():
+    for rule in {**rules(), **gang_rules()}.values():
         lines = [f"- {title}: {getattr(rule, field)}\n" for title, field in _PARTS]
         heading = f"## {rule.id} {rule.name}\n\n{rule.question} ({rule.severity.value})\n\n"
         parts.append(heading + "".join(lines))

@@ -31,19 +31,20 @@ def explain(
     Example: netkit explain pcie-acs
     """
     from netkit.checks import rule, rules
+    from netkit.gangs.rules import gang_rule, gang_rules
     from netkit.report import check_json, check_table
 
     form = check_form(output)
     as_json = form in (OutputForm.JSON, OutputForm.JSONL)
     if subject is None:
-        show(tuple(check_table.listing(rules())), form)
+        show(tuple(check_table.listing({**rules(), **gang_rules()})), form)
         return
     rows = _status(subject) or _counters(subject)
     if rows:
         emit(json.dumps(rows) if as_json else "\n".join(_said(row) for row in rows))
         return
     try:
-        found = rule(subject)
+        found = gang_rule(subject) or rule(subject)
     except InputError as fault:
         raise InputError(fault.given, "a rule, a counter or an exit status", fault.nearest) from fault
     if as_json:

@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from netkit.cli import gangs
+from netkit.cli import explain, gangs
 from netkit.errors import InputError
 from netkit.sources.kube_bundle import dump
 from tests.gangs.synthetic_cluster import Body, pod, snapshot, thing
@@ -198,3 +198,13 @@ def test_wrong_input_is_one_line(tmp_path: Path, arguments: list[str | Path], sa
     assert isinstance(fault, InputError), fault
     assert said in str(fault)
     assert "\n" not in str(fault)
+
+
+@pytest.mark.parametrize("subject", ["K03", "pod-alignment"])
+def test_every_rule_about_a_gang_can_be_explained(subject: str) -> None:
+    """What a report tells to ask for, `netkit explain` answers, by id and by name."""
+    one = typer.Typer(pretty_exceptions_enable=False)
+    one.command("explain")(explain.explain)
+    answer = json.loads(CliRunner().invoke(one, [subject, "--output", "json"]).stdout)
+    assert "Do the GPU and the NIC given to a pod share a PCIe switch" in json.dumps(answer)
+    assert "pod-alignment" in CliRunner().invoke(one, ["--output", "plain"]).stdout
