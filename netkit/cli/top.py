@@ -145,11 +145,13 @@ def _live(sysfs: Path | None, procfs: Path | None, seconds: float, *, once: bool
     sources, now = node_sources(None, sysfs, procfs)
     first = _pulse(read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers))
     reader = PulseReader(sources, first)
+    # The clock people read, without the jumps somebody may set it by: rates divide by differences of it.
+    offset = time.time() - time.monotonic()
     try:
-        before = reader.read(time.monotonic())
+        before = reader.read(offset + time.monotonic())
         while True:
             time.sleep(seconds)
-            after = reader.read(time.monotonic())
+            after = reader.read(offset + time.monotonic())
             yield before, after
             before = after
             if once:

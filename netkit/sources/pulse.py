@@ -22,6 +22,9 @@ from netkit.sources.node_sources import NodeSources
 from netkit.sources.rdma import CLASS
 
 _FIRST = "rx_write_requests"
+_STATE = "state"
+_UP = (b"4:", b"5:")
+"""ACTIVE and ACTIVE_DEFER, as the class prints port states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class PulseReader:
         found = [row for port in first.ports for row in _files_of(port, sources)]
         self._lines = [line for _, line in found]
         self._sheet = Sheet(self._files, [path for path, _ in found])
+        self._active = {port.name: port.active for port in first.ports}
         self._values: dict[str, dict[str, int]] = {port.name: {} for port in first.ports}
 
     def read(self, now: float) -> Pulse:
@@ -59,6 +63,9 @@ class PulseReader:
         return Pulse(taken_at=now, ports=tuple(map(self._port, self._first.ports)), busy=self._busy)
 
     def _take(self, line: _Line, answer: bytes | Missing | None) -> None:
+        if line.counter == _STATE:
+            self._active[line.port] = isinstance(answer, bytes) and answer.startswith(_UP)
+            return
         number = parse_integer(answer, line.counter) if isinstance(answer, bytes) else None
         if isinstance(number, int):
             self._values[line.port][line.counter] = number * line.factor
@@ -66,7 +73,8 @@ class PulseReader:
             self._values[line.port].pop(line.counter, None)
 
     def _port(self, port: PortPulse) -> PortPulse:
-        return replace(port, counters={**self._driver_statistics(port), **self._values[port.name]})
+        counters = {**self._driver_statistics(port), **self._values[port.name]}
+        return replace(port, active=self._active[port.name], counters=counters)
 
     def _driver_statistics(self, port: PortPulse) -> dict[str, int]:
         if self._sources.kernel is None or port.interface is None:
@@ -95,6 +103,7 @@ def _level(value: float | Missing) -> float | None:
 def _files_of(port: PortPulse, sources: NodeSources) -> Iterable[tuple[str, _Line]]:
     device, _, number = port.name.partition("/")
     at = f"{CLASS}/{device}/ports/{number or 1}"
+    yield f"{at}/{_STATE}", _Line(port.name, _STATE, 1)
     names = sources.tree.list(f"{at}/counters")
     for name in () if isinstance(names, Missing) else names:
         if name in port.counters:

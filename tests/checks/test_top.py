@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,10 +12,12 @@ from netkit.doctor.context import Wishes, context_of
 from netkit.doctor.live import PortRates, pulse_of, rates
 from netkit.lab.virtual_node import virtual_sources
 from netkit.model.counter import CodedText
+from netkit.model.missing import Missing
 from netkit.model.node import NodeSnapshot
 from netkit.report import top_json, top_table
 from netkit.report.plain_text import plain_text
 from netkit.sources.pulse import PulseReader
+from netkit.sources.tree import READ_LIMIT, Tree
 from tests.checks.scenes import HCAS, counted, healthy, with_link, with_port
 
 SECONDS = 10
@@ -138,3 +140,26 @@ def test_the_cheap_reader_sees_what_a_whole_reading_sees(node: NodeSnapshot) -> 
         same = {name: value for name, value in cheap.counters.items() if name in whole.counters}
         assert same == dict(whole.counters)
     assert again.busy == first.busy
+
+
+def test_a_port_that_goes_down_while_it_is_watched_is_seen(node: NodeSnapshot) -> None:
+    """Its state is read with its counters."""
+    first = pulse_of(node, context_of(node, Wishes()))
+    sources = virtual_sources("n0")
+    tree = _Overlaid(sources.tree, "sys/class/infiniband/mlx5_3/ports/1/state", b"1: DOWN\n")
+    reader = PulseReader(replace(sources, tree=cast("Tree", tree)), first)
+    down = [port.name for port in reader.read(1.0).ports if not port.active]
+    assert down == ["mlx5_3"]
+
+
+class _Overlaid:
+    """A tree with one other file."""
+
+    def __init__(self, tree: Tree, path: str, data: bytes) -> None:
+        self._tree, self._path, self._data = tree, path, data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tree, name)
+
+    def read(self, path: str, limit: int = READ_LIMIT) -> bytes | Missing:
+        return self._data if path == self._path else self._tree.read(path, limit)
