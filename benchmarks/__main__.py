@@ -32,6 +32,8 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "doctor": [()],
     "top": [()],
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
+    "exporter_load": [()],
+    "exporter_soak": [()],
 }
 
 

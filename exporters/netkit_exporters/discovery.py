@@ -13,10 +13,14 @@ from netkit_exporters import collectors as folder
 from netkit_exporters.collecting import Collector
 
 
+def names() -> tuple[str, ...]:
+    """Return the names of all collectors, in order; none of them is loaded for it."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if module.name[0] != "_"))
+
+
 def collectors() -> tuple[Collector, ...]:
     """Return every collector, in the order of their names."""
-    names = sorted(module.name for module in pkgutil.iter_modules(folder.__path__) if not module.name.startswith("_"))
-    return tuple(collector_named(name) for name in names)
+    return tuple(map(collector_named, names()))
 
 
 def collector_named(name: str) -> Collector:
@@ -42,15 +46,14 @@ def chosen(asked: Iterable[str] | None, compat: Iterable[str] = ()) -> tuple[Col
 
 
 def _chosen(asked: Iterable[str] | None) -> tuple[Collector, ...]:
-    known = {collector.id: collector for collector in collectors()}
     if asked is None:
-        return tuple(collector for collector in known.values() if collector.default)
-    names = list(dict.fromkeys(name.strip() for name in asked if name.strip()))
-    if not names:
+        return tuple(collector for collector in collectors() if collector.default)
+    known = names()
+    wanted = list(dict.fromkeys(name.strip() for name in asked if name.strip()))
+    if not wanted:
         raise InputError("--collectors without a name", ", ".join(known))
-    for name in names:
+    for name in wanted:
         if name not in known:
             nearest = get_close_matches(name, known, n=1)
-            given = f"collector {visible(name, 100)!r}"
-            raise InputError(given, ", ".join(known) or "none yet", nearest[0] if nearest else None)
-    return tuple(known[name] for name in names)
+            raise InputError(f"collector {visible(name, 100)!r}", ", ".join(known), nearest[0] if nearest else None)
+    return tuple(map(collector_named, wanted))

@@ -112,7 +112,10 @@ def serve(options: Options) -> NoReturn:
     sockets = listeners(options.listen)
     raise_descriptor_limit()
     refresher = Refresher(
-        collectors=collectors, machine=machine, interval_seconds=options.refresh_seconds, say=journal.say
+        collectors=collectors,
+        machine=machine,
+        interval_seconds=options.refresh_seconds,
+        say=journal.say,
     )
     exporter = Exporter(refresher=refresher, usage=usage, door=door, journal=journal)
     exporter.landlock_abi = landlock.forbid_writing() if options.landlock else 0

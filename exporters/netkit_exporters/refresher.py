@@ -14,13 +14,16 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from netkit.catalogue.metric_rows import exporter as rows
 from netkit_exporters.collecting import Collector, Machine, Sample
-from netkit_exporters.exposition import Claims, Writer, Written
+from netkit_exporters.exposition import NOTHING, Claims, Writer, Written
 from netkit_exporters.page import Page, Pages
 from netkit_exporters.runners import PATIENCE_SECONDS, Runners
 from netkit_exporters.self_report import collector_samples
 from netkit_exporters.watching import INTERVALS_UNTIL_STALE, Clock, Say, Watch
 
+OWN_SECONDS = 1.0
+"""Age of what is told about the collectors and the exporter itself at most; only a faster refresh notices."""
 CLOSING_SECONDS = 1.0
 """How long collectors may take to let go when the exporter ends."""
 
@@ -76,11 +79,14 @@ class Refresher:
     _ending: threading.Event = field(default_factory=threading.Event)
     _runners: Runners = field(init=False)
     _own: Writer = field(init=False)
+    _beat: Writer = field(init=False)
     _shifted: bool = False
+    _report: Written = NOTHING
+    _reported_at: float = 0.0
 
     def __post_init__(self) -> None:
         self._runners = Runners(self.clock, self._publish)
-        self._own = Writer(self.claims)
+        self._own, self._beat = Writer(self.claims), Writer(self.claims)
         now = self.clock()
         self.schedules = tuple(
             Schedule(
@@ -172,6 +178,8 @@ class Refresher:
                     if watched.written.lines and not watched.is_stale(now, one.stale_after):
                         parts.append(watched.written)
                         good_until = min(good_until, (watched.read_at or now) + one.stale_after)
-            parts.append(self._own.write((*collector_samples(self, now), *self.extra())))
+            if now - self._reported_at >= OWN_SECONDS or self._page is None:
+                self._report, self._reported_at = self._own.write([*collector_samples(self, now), *self.extra()]), now
+            parts += (self._report, self._beat.write([Sample(rows.REFRESHES, (), self.tally.refreshes)]))
             self._page = self._pages.make(parts, good_until)
             return self._page

@@ -31,7 +31,6 @@ def collector_samples(refresher: Refresher, now: float) -> Iterator[Sample]:
     for why in Drop:
         yield Sample(rows.SERIES_DROPPED, (why,), dropped[why])
     yield Sample(rows.SERIES, (), series)
-    yield Sample(rows.REFRESHES, (), refresher.tally.refreshes)
     yield Sample(rows.SKIPPED, (), refresher.tally.skipped)
 
 

@@ -103,7 +103,8 @@ class Watched:
 
     def _read(self) -> str:
         reading = self.target.read()
-        self.on_faults(tuple(reading.faults))
+        if reading.faults:
+            self.on_faults(tuple(reading.faults))
         self.outcome = reading.state
         if reading.state in _GOOD or reading.samples:
             self._keep(reading)

@@ -107,17 +107,21 @@ class Sheet:
             answer: bytes | Missing
             try:
                 answer = pread(descriptor, _MOSTLY, 0)
-                if len(answer) == _MOSTLY:
-                    answer = pread(descriptor, READ_LIMIT, 0)
             except OSError:
                 answer = self._by_path(place)
-            if answer != answers[place]:
-                answers[place] = answer
+            if answer != answers[place] and self._is_new(place, answer):
                 changed.append(place)
         return changed
 
+    def _is_new(self, place: int, answer: bytes | Missing) -> bool:
+        """Note an answer, all of it if it is a long one; False when it is the one of last time after all."""
+        if isinstance(answer, bytes) and len(answer) == _MOSTLY:
+            answer = self._by_path(place)
+        before, self.answers[place] = self.answers[place], answer
+        return answer != before
+
     def _by_path(self, place: int) -> bytes | Missing:
-        """Read a file that is not open, or whose descriptor answers no more."""
+        """Read a file that is long, not open, or whose descriptor answers no more."""
         answer = self._files.read(self._paths[place])
         self._descriptors[place] = self._files.descriptor(self._paths[place])
         return answer

@@ -115,7 +115,8 @@ class Source:
 Stuck.one = Stuck()
 found = discovery.collectors
 stuck = Collector(id="stuck", question="?", open=lambda _: Source(), metrics=(), deadline_seconds=0.1)
-discovery.collectors = lambda: (stuck, discovery.collector_named("process"))
+process = discovery.collector_named("process")
+discovery.collectors = lambda: (stuck, process)
 from netkit_exporters.command import COMMANDS
 sys.exit(COMMANDS["serve"](sys.argv[2:]))
 """
