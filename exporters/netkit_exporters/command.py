@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
@@ -20,6 +21,7 @@ from netkit.errors import ExitStatus, InputError, NetkitError
 from netkit.model.text import visible
 from netkit_exporters.options import DEFAULT_LISTEN, Options, address, refresh
 
+_WIDTH = 100
 _FOR_COLLECTORS = (
     ("--platform", "ID", "Machine type whose expected ports and rates are exported, such as hgx-h100."),
     ("--pod-labels", "info|all", "Pod names as one info family (info), or on every series (all)."),
@@ -46,6 +48,7 @@ def _parser(command: str, question: str, example: str) -> _Parser:
         description=question,
         epilog=f"Example: {example}",
         allow_abbrev=False,
+        formatter_class=partial(argparse.HelpFormatter, width=_WIDTH),
     )
     parser.add_argument("--version", action="version", version=f"netkit {__version__}")
     return parser
@@ -83,15 +86,31 @@ def _add_serving(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def serve(arguments: Sequence[str], command: str = "serve") -> int:
-    """Serve the metrics of this node until a signal ends it."""
+def _serve_parser(command: str = "serve") -> _Parser:
+    question = "Which RDMA, PFC, PCIe, GPU and NCCL signals does this node give, for Prometheus?"
     example = "netkit-exporter --listen 0.0.0.0:9879 --collectors rdma,pfc --refresh 10s"
-    parser = _parser(
-        command, "Which RDMA, PFC, PCIe, GPU and NCCL signals does this node give, for Prometheus?", example
-    )
+    parser = _parser(command, question, example)
     _add_serving(parser)
     _add_reading(parser)
-    options = _options(parser.parse_args(arguments))
+    return parser
+
+
+def _once_parser() -> _Parser:
+    parser = _parser("once", "What would a scrape of this node get?", "netkit exporter once --collectors rdma")
+    _add_reading(parser)
+    return parser
+
+
+def _metrics_parser() -> _Parser:
+    parser = _parser("metrics", "Which series can be exported, and what do they mean?", "netkit exporter metrics")
+    parser.add_argument("--output", choices=("plain", "json", "jsonl"), default="plain", help="Form of the list.")
+    parser.add_argument("--collectors", metavar="A,B", help="Only the series of these collectors.")
+    return parser
+
+
+def serve(arguments: Sequence[str], command: str = "serve") -> int:
+    """Serve the metrics of this node until a signal ends it."""
+    options = _options(_serve_parser(command).parse_args(arguments))
     from netkit_exporters.exporter import serve as run
 
     run(options)
@@ -99,9 +118,7 @@ def serve(arguments: Sequence[str], command: str = "serve") -> int:
 
 def once(arguments: Sequence[str]) -> int:
     """Read once and print what a scrape would get."""
-    parser = _parser("once", "What would a scrape of this node get?", "netkit exporter once --collectors rdma")
-    _add_reading(parser)
-    options = _options(parser.parse_args(arguments))
+    options = _options(_once_parser().parse_args(arguments))
     from netkit_exporters.exposition import Format
     from netkit_exporters.once import read_once
 
@@ -111,13 +128,15 @@ def once(arguments: Sequence[str]) -> int:
 
 def metrics(arguments: Sequence[str]) -> int:
     """List every series that can be exported."""
-    parser = _parser("metrics", "Which series can be exported, and what do they mean?", "netkit exporter metrics")
-    parser.add_argument("--output", choices=("plain", "json", "jsonl"), default="plain", help="Form of the list.")
-    parser.add_argument("--collectors", metavar="A,B", help="Only the series of these collectors.")
-    parsed = parser.parse_args(arguments)
+    parsed = _metrics_parser().parse_args(arguments)
     from netkit_exporters.metric_list import metric_list
 
     return _print(metric_list(parsed.output, _names(parsed.collectors)))
+
+
+def help_of(command: str) -> str:
+    """Return the help of one of `COMMANDS`."""
+    return {"serve": _serve_parser, "once": _once_parser, "metrics": _metrics_parser}[command]().format_help()
 
 
 COMMANDS = MappingProxyType({"serve": serve, "once": once, "metrics": metrics})

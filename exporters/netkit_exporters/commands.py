@@ -5,10 +5,22 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand
 
 from netkit_exporters.deployment import Form, Monitor
 
 _PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+class _PassedOn(TyperCommand):
+    """A command whose options are read, and explained, by `netkit-exporter`."""
+
+    def get_help(self, ctx: typer.Context) -> str:  # type: ignore[override]  # noqa: ARG002 - typer's method
+        """Return the help that `netkit exporter … --help` prints."""
+        from netkit_exporters.command import help_of
+
+        return help_of(self.name or "")
+
 
 app = typer.Typer(
     name="exporter",
@@ -19,19 +31,24 @@ app = typer.Typer(
 )
 
 
-@app.command("serve", context_settings=_PASSED_ON, short_help="Serve the metrics of this node until a signal ends it.")
+@app.command(
+    "serve",
+    cls=_PassedOn,
+    context_settings=_PASSED_ON,
+    short_help="Serve until a signal ends it.",
+)
 def serve(context: typer.Context) -> None:
     """Pass everything on to `netkit-exporter`."""
     _run("serve", context)
 
 
-@app.command("once", context_settings=_PASSED_ON, short_help="Read once, and print what a scrape would get.")
+@app.command("once", cls=_PassedOn, context_settings=_PASSED_ON, short_help="Read once, as a scrape would.")
 def once(context: typer.Context) -> None:
     """Pass everything on."""
     _run("once", context)
 
 
-@app.command("metrics", context_settings=_PASSED_ON, short_help="List every series that can be exported.")
+@app.command("metrics", cls=_PassedOn, context_settings=_PASSED_ON, short_help="List every series.")
 def metrics(context: typer.Context) -> None:
     """Pass everything on."""
     _run("metrics", context)
