@@ -44,12 +44,19 @@ class Attempt:
 
     clock: Clock
     deadline_seconds: float
+    claimed: bool = False
+    """Set from being asked for until it is done, so that it neither waits twice nor runs twice."""
     started_at: float | None = None
     """Set while it runs."""
     succeeded_at: float | None = None
     seconds: float = 0.0
     """How long it took last."""
     error: str = ""
+
+    def claim(self) -> bool:
+        """Ask for it; False when it was asked for and is not done."""
+        free, self.claimed = not self.claimed, True
+        return free
 
     def is_hung(self, now: float) -> bool:
         """Tell whether it runs for longer than it may."""
@@ -67,6 +74,7 @@ class Attempt:
         else:
             self.succeeded_at = self.clock()
         self.error, self.seconds, self.started_at = error, self.clock() - begun, None
+        self.claimed = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -138,9 +146,9 @@ class Watch:
         self._add: Callable[[list[Watched]], None] = lambda _jobs: None
 
     def due(self, add: Callable[[list[Watched]], None]) -> bool:
-        """Make ready for a new round whose readings go to `add`; False while the last roll call still runs."""
+        """Ask for a new round whose readings go to `add`; False while the last roll call waits or runs."""
         self._add = add
-        return self.roll_call.started_at is None
+        return self.roll_call.claim()
 
     def run(self) -> None:
         """Call the roll and ask for a reading of everybody who is not being read still."""
@@ -188,7 +196,7 @@ class Watch:
         if isinstance(targets, Missing):
             return self._refused(targets)
         self._reconcile({target.key: target for target in targets})
-        self._add([watched for watched in self.targets() if watched.attempt.started_at is None])
+        self._add([watched for watched in self.targets() if watched.attempt.claim()])
         return ""
 
     def _refused(self, why: Missing) -> str:
@@ -211,7 +219,7 @@ class Watch:
 
     def _still(self, present: Mapping[str, Target]) -> Iterator[tuple[str, Watched]]:
         for key, watched in self.watched.items():
-            if watched.attempt.started_at is not None or present.get(key) is watched.target:
+            if watched.attempt.claimed or present.get(key) is watched.target:
                 yield key, watched
             else:
                 watched.writer.close()

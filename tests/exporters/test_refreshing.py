@@ -15,7 +15,7 @@ from netkit_exporters.journal import Journal
 from netkit_exporters.refresher import Refresher, Schedule
 from netkit_exporters.runners import PATIENCE_SECONDS
 from netkit_exporters.self_report import wall_clock
-from netkit_exporters.watching import Watch
+from netkit_exporters.watching import Watch, Watched
 from tests.exporters.serving import (
     COUNT,
     MACHINE,
@@ -127,6 +127,23 @@ def test_a_roll_call_that_hangs_is_hung_too() -> None:
     assert len(calls) == 1
     gate.set()
     found.stop()
+
+
+@pytest.mark.fault("B02")
+def test_what_waits_for_a_thread_is_not_asked_for_again() -> None:
+    """Rounds that begin before the last one had its turn add nothing to the queue."""
+    target = fine("a")
+    watch = refresher(collector(target)).schedules[0].watch
+    jobs: list[Watched] = []
+    assert [watch.due(jobs.extend) for _ in range(3)] == [True, False, False]
+    watch.run()
+    assert watch.due(jobs.extend)
+    watch.run()
+
+    assert [job.target for job in jobs] == [target]
+    jobs[0].run()
+    watch.run()
+    assert len(jobs) == 2
 
 
 @pytest.mark.fault("B07")
