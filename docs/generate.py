@@ -82,7 +82,7 @@ RULES_INTRODUCTION = """\
 # Rules and exit statuses
 
 Generated from the rules by `make docs`; `netkit explain ID` prints the same. Letters: T topology and PCIe, G GPUDirect,
-N NICs and links, R RoCE, E a job's settings, S the host and its GPUs, J a gang, F the fabric.
+N NICs and links, R RoCE, E a job's settings, S the host and its GPUs, K pods of a gang, J a gang, F the fabric.
 """
 _PARTS = (
     ("Reads", "reads"),
