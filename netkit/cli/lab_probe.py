@@ -52,7 +52,7 @@ def placement(state: LabState) -> Iterator[PlacementFinding]:
     from netkit.topology.view import view_of_topology
 
     for node in state.fabric.nodes:
-        found = view_of_topology(topology_of_tree(state.machine(node).tree, 0.0, node)).pairing.findings
+        found = view_of_topology(topology_of_tree(state.machine(node).tree, node)).pairing.findings
         if found:
             yield PlacementFinding(
                 node=node,

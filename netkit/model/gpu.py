@@ -198,9 +198,12 @@ class NpuPort:
 
     device: int
     up: bool | Missing
+    address: str | Missing
     speed_bytes_per_second: float | Missing
     health: str | Missing
     fec: str | Missing
+    lossless: tuple[int, ...] | Missing
+    """Priorities with PFC on."""
     tls: bool | Missing
     link_ups: int | Missing
     module_present: bool | Missing

@@ -47,7 +47,7 @@ _PROCESS = re.compile(
 _STATISTIC = re.compile(r"([a-z][a-z0-9_]{2,60}):([0-9]{1,20})")
 _PREFIX = re.compile(r"^\[device [0-9]{1,4}\] ?")
 
-HCCN_QUESTIONS = ("link", "speed", "net_health", "fec", "tls", "stat", "link_stat", "optical")
+HCCN_QUESTIONS = ("link", "ip", "speed", "net_health", "fec", "pfc", "tls", "stat", "link_stat", "optical")
 """What `parse_hccn` reads, each one run of `hccn_tool -i <device> -<that> -g`."""
 _NOT_SHOWN = "npu-smi info does not show it"
 
@@ -133,6 +133,7 @@ def parse_hccn(device: int, texts: Mapping[str, str]) -> NpuPort:
     """
     answers = {name: _answer(text) for name, text in texts.items()}
     speed = _field(answers, "speed", r"Speed: ([0-9]{1,9}) Mb/s")
+    lossless = _field(answers, "pfc", r"enabled((?:[ \t]+[01]){8})(?:\s|$)")
     tls = _field(answers, "tls", r"tls switch\[([01])\]")
     link = _field(answers, "link", r"link status: (UP|DOWN)")
     ups = _field(answers, "link_stat", r"link up count *: ([0-9]{1,12})")
@@ -141,9 +142,11 @@ def parse_hccn(device: int, texts: Mapping[str, str]) -> NpuPort:
     return NpuPort(
         device=device,
         up=link if isinstance(link, Missing) else link == "UP",
+        address=_field(answers, "ip", r"ipaddr:([0-9a-fA-F.:]{3,39})(?:\n|$)"),
         speed_bytes_per_second=speed if isinstance(speed, Missing) else int(speed) * 1e6 / 8,
         health=_field(answers, "net_health", r"net health status: ([A-Za-z ]{1,40})"),
         fec=_field(answers, "fec", r"fec mode: ([A-Za-z0-9 ]{1,40})"),
+        lossless=lossless if isinstance(lossless, Missing) else _ones(lossless),
         tls=tls if isinstance(tls, Missing) else tls == "1",
         link_ups=ups if isinstance(ups, Missing) else int(ups),
         module_present=module if isinstance(module, Missing) else module == "present",
@@ -163,6 +166,10 @@ def _field(answers: Mapping[str, str], name: str, pattern: str) -> str | Missing
     match = re.search(pattern, answers[name])
     shown = visible(answers[name].partition("\n")[0], 80)
     return match[1].strip() if match else Missing(reason=Reason.UNSUPPORTED, where=where, detail=shown or "empty")
+
+
+def _ones(shown: str) -> tuple[int, ...]:
+    return tuple(priority for priority, bit in enumerate(shown.split()) if bit == "1")
 
 
 def _statistics(answers: Mapping[str, str]) -> tuple[Setting, ...] | Missing:

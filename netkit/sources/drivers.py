@@ -10,15 +10,17 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from netkit.errors import InputError
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.disposable import tool_text
-from netkit.sources.nvml import NvmlReader
 from netkit.sources.nvml_values import Plain
 from netkit.sources.recording import NOT_RECORDED, is_unrecorded
+
+if TYPE_CHECKING:
+    from netkit.sources.nvml import NvmlReader
 
 MOST_TEXT = 1 << 18
 """Characters of one tool's output that are kept."""
@@ -48,11 +50,17 @@ class Drivers(Protocol):
         ...
 
 
+def _nvml_reader() -> NvmlReader:
+    from netkit.sources.nvml import NvmlReader
+
+    return NvmlReader()
+
+
 @dataclass(slots=True)
 class LiveDrivers:
     """This machine's drivers, for one thread; to be closed or used in a `with`: a child holds the device files."""
 
-    reader: NvmlReader = field(default_factory=NvmlReader)
+    reader: NvmlReader = field(default_factory=_nvml_reader)
 
     def nvml(self) -> Plain | Missing:
         """Ask NVML's child once."""

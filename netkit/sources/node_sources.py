@@ -9,7 +9,6 @@ from typing import Self
 
 from netkit.sources.drivers import Drivers, LiveDrivers
 from netkit.sources.netlink.kernel import Kernel, LiveKernel
-from netkit.sources.patient_tree import PatientTree
 from netkit.sources.tree import LiveTree, Tree
 
 
@@ -35,6 +34,8 @@ class NodeSources:
 
 def live_sources(tree: Tree | None = None) -> NodeSources:
     """Return this machine, for one thread."""
+    from netkit.sources.patient_tree import PatientTree
+
     kernel, drivers = LiveKernel(), LiveDrivers()
     return NodeSources(
         tree=PatientTree(tree or LiveTree()), kernel=kernel, drivers=drivers, closing=(kernel.close, drivers.close)

@@ -30,7 +30,7 @@ from netkit.topology.view import TopologyView, view_of_matrix, view_of_topology
 
 
 def view(*misplaced: int) -> TopologyView:
-    return view_of_topology(topology_of_tree(virtual_node("n0", misplaced), 0.0, "n0"))
+    return view_of_topology(topology_of_tree(virtual_node("n0", misplaced), "n0"))
 
 
 def lab(*faults: Fault) -> LabState:

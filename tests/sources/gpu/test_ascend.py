@@ -16,9 +16,11 @@ INFO = (Path(__file__).parents[2] / "data" / "gpu" / "npu_smi_info.txt").read_te
 
 HCCN = {
     "link": "link status: DOWN\n",
+    "ip": "ipaddr:10.86.1.80\nnetmask:255.255.255.0\n",
     "speed": "Speed: 200000 Mb/s\n",
     "net_health": "net health status: Success\n",
     "fec": "fec mode: rs FEC mode\n",
+    "pfc": "PFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 0 1 0 0 0\n",
     "tls": "dev_id:0, tls switch[0](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset)\n",
     "stat": "packet statistics:\nmac_tx_mac_pause_num:0\nmac_rx_pfc_pkt_num:7321\nroce_out_of_order_num:12\n",
     "link_stat": "[device 0]current time        : Wed Jun  7 10:08:28 2023\n[device 0]link up count       : 2\n",
@@ -41,9 +43,10 @@ def test_the_table_gives_every_chip_with_its_processes() -> None:
 
 
 def test_the_port_inside_the_device_is_read() -> None:
-    """Link, speed in bytes per second, health, FEC, TLS, flaps, optics and counters under the tool's names."""
+    """Everything the tool says; speed in bytes per second, counters under the tool's names."""
     port = parse_hccn(0, HCCN)
     assert (port.up, port.speed_bytes_per_second, port.health, port.fec) == (False, 25e9, "Success", "rs FEC mode")
+    assert (port.address, port.lossless) == ("10.86.1.80", (4,))
     assert (port.tls, port.link_ups, port.module_present, port.module_celsius) == (False, 2, True, 47.0)
     assert not isinstance(port.counters, Missing)
     assert {one.name: one.value for one in port.counters} == {
