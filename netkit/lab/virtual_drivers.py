@@ -19,14 +19,18 @@ _MEGABYTES_A_LINK = 26_562
 def virtual_drivers(gpus: Sequence[VirtualGpu], nics: Sequence[VirtualNic]) -> RecordedDrivers:
     """Return the drivers of a node with these devices; no other vendor's tools are installed."""
     nvml = {"source": "nvml", "driver": "570.124.06", "devices": [_device(gpu) for gpu in gpus]}
-    absent = {"missing": "absent", "where": "npu-smi", "detail": "No such file or directory"}
+    others = (["npu-smi", "info"], ["cnmon"], ["hy-smi"])
     return RecordedDrivers(
         (
             {"op": "nvml", "answer": nvml},
             {"op": "tool", "words": ["nvidia-smi", "topo", "-m"], "text": _matrix(gpus, nics)},
-            {"op": "tool", "words": ["npu-smi", "info"], **absent},
+            *({"op": "tool", "words": words} | _not_installed(words[0]) for words in others),
         )
     )
+
+
+def _not_installed(tool: str) -> dict[str, str]:
+    return {"missing": "absent", "where": tool, "detail": "No such file or directory"}
 
 
 def _device(gpu: VirtualGpu) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""GPUs and other accelerators of one node, whatever told about them: NVML, `nvidia-smi`, sysfs, `npu-smi`.
+"""GPUs and other accelerators of one node, whatever told about them: NVML, `nvidia-smi`, sysfs, vendors' tools.
 
 Throttle reasons carry NVML's names (nvml.h, nvmlClocksEventReason*). A value the device, driver or tool does not give
 is `Missing`; zero is only ever a zero somebody measured.
@@ -20,6 +20,8 @@ class GpuVendor(StrEnum):
     NVIDIA = "nvidia"
     AMD = "amd"
     ASCEND = "ascend"
+    CAMBRICON = "cambricon"
+    HYGON = "hygon"
 
 
 class Throttle(StrEnum):
@@ -218,6 +220,8 @@ class Accelerators:
     nvidia: GpuInventory | Missing
     amd: GpuInventory | Missing
     ascend: GpuInventory | Missing
+    cambricon: GpuInventory | Missing
+    hygon: GpuInventory | Missing
     npu_ports: tuple[NpuPort, ...] | Missing
     """The ports inside Ascend devices, in the order of their devices."""
     nvidia_matrix: str | Missing
@@ -226,7 +230,7 @@ class Accelerators:
     @property
     def inventories(self) -> tuple[GpuInventory, ...]:
         """Those of the vendors whose devices are here."""
-        asked = (self.nvidia, self.amd, self.ascend)
+        asked = (self.nvidia, self.amd, self.ascend, self.cambricon, self.hygon)
         return tuple(found for found in asked if isinstance(found, GpuInventory))
 
     @property

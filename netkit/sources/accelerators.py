@@ -1,5 +1,6 @@
-"""Accelerators of one node, whoever made them: NVML or `nvidia-smi`, AMD's sysfs, Ascend's `npu-smi` and `hccn_tool`.
+"""Accelerators of one node, by whatever tells about them.
 
+NVML or `nvidia-smi`, AMD's sysfs, Ascend's `npu-smi` and `hccn_tool`, Cambricon's `cnmon`, Hygon's `hy-smi`.
 A vendor whose driver is not here is Missing (absent) and costs one failed start of its tool. A driver that hangs, or
 that is to be let go, is not asked again through the tool.
 """
@@ -15,7 +16,9 @@ from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.amd import read_amd_gpus
 from netkit.sources.ascend import HCCN_QUESTIONS, parse_hccn, parse_npu_smi
+from netkit.sources.cambricon import parse_cnmon
 from netkit.sources.drivers import Drivers
+from netkit.sources.hygon import parse_hy_smi
 from netkit.sources.nvidia_smi import parse_link_status, parse_query, with_links
 from netkit.sources.nvml_answer import parse_answer
 from netkit.sources.tree import Tree
@@ -28,13 +31,15 @@ def read_accelerators(tree: Tree, drivers: Drivers | None) -> Accelerators:
     """Return every vendor's; without `drivers` only what sysfs tells, the rest is Missing (not recorded)."""
     if drivers is None:
         unasked = Missing(reason=Reason.UNSUPPORTED, where="accelerators", detail=_ONLY_FILES)
-        none = dict.fromkeys(("nvidia", "ascend", "npu_ports", "nvidia_matrix"), unasked)
+        none = dict.fromkeys(("nvidia", "ascend", "cambricon", "hygon", "npu_ports", "nvidia_matrix"), unasked)
         return Accelerators(amd=read_amd_gpus(tree), **none)
     nvidia, ascend = read_nvidia(drivers), read_ascend(drivers)
     return Accelerators(
         nvidia=nvidia,
         amd=read_amd_gpus(tree),
         ascend=ascend,
+        cambricon=_tool(drivers, parse_cnmon, "cnmon"),
+        hygon=_tool(drivers, parse_hy_smi, "hy-smi"),
         npu_ports=ascend if isinstance(ascend, Missing) else read_npu_ports(drivers, ascend),
         nvidia_matrix=nvidia if isinstance(nvidia, Missing) else drivers.tool("nvidia-smi", "topo", "-m"),
     )

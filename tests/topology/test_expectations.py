@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 import pytest
 from hypothesis import given
@@ -54,6 +54,40 @@ def test_published_readings_are_met() -> None:
     for reading in HEALTHY:
         assert of_reading(reading).low <= reading.high
         assert of_reading(reading).high >= reading.low
+
+
+def constant(reading: PublishedReading) -> str:
+    """Which constant of the catalogue decides the prediction for a reading: the one that others of its kind set too."""
+    found = of_reading(reading)
+    if reading.gpus_per_node == 1:
+        return "ALIGNED_SHARE"
+    return platform(reading.platform).gpu_model if "GPU links" in found.binding else "NETWORK_SHARE"
+
+
+def error_left_out(reading: PublishedReading) -> float | None:
+    """Return the error with the deciding constant set by all other readings; None where this one alone set it."""
+    ratios = [
+        (one.low + one.high) / 2 / of_reading(one).busbw
+        for one in HEALTHY
+        if one is not reading and constant(one) == constant(reading)
+    ]
+    if not ratios:
+        return None
+    middle = (reading.low + reading.high) / 2
+    return abs(of_reading(reading).busbw * mean(ratios) - middle) / middle
+
+
+def test_readings_left_out_of_the_fit_are_met() -> None:
+    """The same bar, each reading predicted without itself; said of those that another reading can predict."""
+    errors = {reading.id: error_left_out(reading) for reading in HEALTHY}
+    print()
+    for reading in HEALTHY:
+        shown = errors[reading.id]
+        print(f"{reading.id:24} {constant(reading):14} {'alone' if shown is None else f'{shown:6.1%}'}")
+    predicted = [shown for shown in errors.values() if shown is not None]
+    assert len(predicted) >= len(HEALTHY) - 1
+    assert median(predicted) <= 0.10
+    assert max(predicted) <= 0.20
 
 
 @pytest.mark.parametrize("reading", [one for one in READINGS if one.floor], ids=lambda one: one.id)

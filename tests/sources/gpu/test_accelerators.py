@@ -212,7 +212,7 @@ def test_a_node_without_gpus_starts_no_tool_twice() -> None:
     """One failed start for each vendor's tool, no port asked for, no matrix."""
     drivers = SaidDrivers({})
     read_accelerators(MemoryTree({}), drivers)
-    assert drivers.asked == [("nvidia-smi", "-q"), ("npu-smi", "info")]
+    assert drivers.asked == [("nvidia-smi", "-q"), ("npu-smi", "info"), ("cnmon",), ("hy-smi",)]
 
 
 def test_a_tool_that_is_not_here_is_absent() -> None:
