@@ -17,6 +17,7 @@ from netkit.errors import InputError
 from netkit.model.text import visible
 
 LARGEST_BYTES = 1 << 20
+DEEPEST = 16
 HEADERS = (
     "Content-Security-Policy",
     "Strict-Transport-Security",
@@ -109,8 +110,14 @@ def _yaml(text: str, name: str) -> Any:
     if len(text) > LARGEST_BYTES:
         raise InputError(f"{name}: more than {LARGEST_BYTES} characters", "a web configuration")
     try:
-        if any(isinstance(event, yaml.events.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise InputError(f"{name}: a YAML alias", "plain YAML without anchors and aliases")
+        depth = 0
+        for event in yaml.parse(text, Loader=yaml.SafeLoader):
+            if isinstance(event, yaml.events.AliasEvent):
+                raise InputError(f"{name}: a YAML alias", "plain YAML without anchors and aliases")
+            depth += isinstance(event, yaml.events.CollectionStartEvent)
+            depth -= isinstance(event, yaml.events.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise InputError(f"{name}: more than {DEEPEST} levels", "a web configuration")
         _refuse_repeated(yaml.compose(text, Loader=yaml.SafeLoader), name)
         return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as fault:
