@@ -14,7 +14,7 @@ from netkit.sources.tree import LiveTree
 from netkit_exporters.collecting import Machine
 from netkit_exporters.collectors.rdma import COLLECTOR
 
-LOAD_SECONDS = 12
+LOAD_SECONDS = 25
 
 
 def shown(*words: str) -> str:

@@ -25,7 +25,7 @@ from netkit.sources.node_sources import NodeSources
 from netkit.sources.record import record_node
 from netkit.sources.tree import LiveTree
 
-LOAD_SECONDS = 25
+LOAD_SECONDS = 40
 
 
 def plain(value: object) -> Any:
@@ -92,9 +92,9 @@ def readings(results: dict[str, Any]) -> None:
         results["processes"] = [process.pid for process in load]
         results["before"] = devices(before)
         results["during"] = devices(read_rdma_links(kernel, TREE))
-        results["recording"] = recorded(live)
         results["rdma resource qp"] = tool("rdma", "-j", "resource", "show", "qp")
         results["rdma statistic first"] = tool("rdma", "-j", "statistic", "show")
+        results["recording"] = recorded(live)
         results["load"] = [process.wait() for process in load]
         results["after"] = devices(read_rdma_links(live, TREE))
         results["rdma statistic"] = tool("rdma", "-j", "statistic", "show")
