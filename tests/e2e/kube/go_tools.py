@@ -19,6 +19,7 @@ from pathlib import Path
 
 TOOLS = Path(__file__).parent / "tools"
 BUILD_SECONDS = 3600
+_MOST_SAID = 3000
 # What the module proxy and the resolver say when this machine may not reach them; anything else is a broken module.
 UNREACHABLE = ("dial tcp", "i/o timeout", "no such host", "connection refused", "403 Forbidden", "proxyconnect")
 
@@ -121,8 +122,9 @@ def _additions(tools: str) -> list[Path]:
 
 
 def _failure(row: Program, said: str) -> Exception:
-    line = f"{row.name}: go build: {_last_line(said)}"
-    return UnavailableError(line) if any(word in said for word in UNREACHABLE) else RuntimeError(line)
+    if any(word in said for word in UNREACHABLE):
+        return UnavailableError(f"{row.name}: go build: {_last_line(said)}")
+    return RuntimeError(f"{row.name}: go build:\n{said[-_MOST_SAID:]}")
 
 
 def _go(module: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -155,14 +157,19 @@ def _last_line(said: str) -> str:
     return (said.strip().splitlines() or ["it said nothing"])[-1].strip()
 
 
-def _build_all() -> int:
-    for row in PROGRAMS:
-        try:
-            build(row)
-        except UnavailableError as why:
-            print(f"kube-tools: {why}; the tests that need it will be skipped", file=sys.stderr)
-    return 0
+def _build_all() -> None:
+    reasons = dict.fromkeys(filter(None, map(_why_not_built, PROGRAMS)))
+    for why in reasons:
+        print(f"kube-tools: {why}; the tests that need it will be skipped", file=sys.stderr)
+
+
+def _why_not_built(row: Program) -> str:
+    try:
+        build(row)
+    except UnavailableError as why:
+        return str(why)
+    return ""
 
 
 if __name__ == "__main__":
-    sys.exit(_build_all())
+    _build_all()
