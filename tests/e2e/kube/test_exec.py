@@ -45,7 +45,7 @@ def test_each_pod_answers_for_itself(pods: ControlPlane) -> None:
 
 
 def test_a_failing_command_is_never_taken_for_a_success(pods: ControlPlane) -> None:
-    """The kubelet of kwok wraps the exit status into an internal error: netkit repeats its words, and guesses no number."""
+    """The kubelet of kwok wraps the exit status into an internal error: netkit repeats it and guesses no number."""
     (found,) = answers(pods, python(0, "import sys; print('half'); sys.exit(7)"))
     assert found.outcome.exit_code is None
     assert "exit status 7" in found.outcome.how
