@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from netkit.model.check import Result
     from netkit.model.environment import Environment, Variable
     from netkit.model.node import NodeSnapshot
+    from netkit.model.topology import Topology
     from netkit.roce.qos import SwitchQos
 
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
 _MOST_CONFIG_BYTES = 8 << 20
 _CONF_FILES = (Path("~/.nccl.conf"), Path("/etc/nccl.conf"))
-_OF_COLLECTIVES = ("NCCL_", "RCCL_", "HCCL_", "MCCL_", "UCX_", "FI_", "HSA_", "CUDA_", "OMPI_", "TORCH_")
+_OF_COLLECTIVES = ("NCCL_", "RCCL_", "HCCL_", "MCCL_", "TORCH_NCCL_")
 
 app = typer.Typer(
     name="check",
@@ -102,6 +103,10 @@ def check(
     nccl: VersionOption = None,
     profile: ProfileOption = None,
     since: SinceOption = None,
+    topo_file: Annotated[
+        Path | None,
+        typer.Option("--topo-file", help="What NCCL_TOPO_FILE of the job names, where it is not on this node."),
+    ] = None,
     switch: SwitchOption = None,
     switch_port: SwitchPortOption = None,
     lldp: LldpOption = None,
@@ -131,9 +136,11 @@ def check(
     form = check_form(output)
     accepted = _silences(silence or [])
     live = not snapshot and not lspci
+    settings = environment(env, nccl_conf or [], nccl, live=live)
     wishes = Wishes(
         platform=platform(profile) if profile is not None else None,
-        environment=environment(env, nccl_conf or [], nccl, live=live),
+        environment=settings,
+        topology_file=_topology_file(topo_file, settings.text("NCCL_TOPO_FILE") if live else None),
         earlier=_node(since, None, None) if since is not None else None,
         switches=switches(switch, switch_port, lldp),
     )
@@ -224,6 +231,21 @@ def environment(env: Path | None, conf: list[Path], version: str | None, *, live
     places = conf or [place for place in map(Path.expanduser, _CONF_FILES) if live and place.is_file()]
     files = tuple(parse_nccl_conf(small_text(one, MOST_BYTES, "an NCCL file"), visible(str(one))) for one in places)
     return Environment(given=bool(env or files or variables), variables=variables, files=files, version=parsed)
+
+
+def _topology_file(given: Path | None, named: str | None) -> Topology | str | None:
+    """Return the file somebody gave, or the one a live node's job names; a text says why NCCL cannot use that one."""
+    from netkit.cli.topo import file_bytes
+    from netkit.topology.nccl_xml import read_topology
+
+    if given is not None:
+        return read_topology(file_bytes(given), str(given))
+    if not named:
+        return None
+    try:
+        return read_topology(file_bytes(Path(named)), named)
+    except InputError as fault:
+        return str(fault)
 
 
 def switches(switch: Path | None, port: str | None, lldp: Path | None) -> Mapping[str, SwitchQos]:

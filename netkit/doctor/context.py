@@ -16,6 +16,7 @@ from netkit.model.check import NODE, Result, Rule
 from netkit.model.environment import Environment
 from netkit.model.missing import Missing, Reason
 from netkit.model.node import NodeSnapshot
+from netkit.model.topology import Topology
 from netkit.roce.qos import HostQos, SwitchQos
 from netkit.topology.hca_filter import HcaFilter
 from netkit.topology.node import topology_of_node
@@ -31,6 +32,8 @@ class Wishes:
     thresholds: Thresholds = field(default_factory=Thresholds)
     earlier: NodeSnapshot | None = None
     """A reading of the same node before, so that growth can be told from history."""
+    topology_file: Topology | str | None = None
+    """What NCCL_TOPO_FILE names, or why it cannot be used; None where nobody gave it."""
     switches: Mapping[str, SwitchQos] = field(default_factory=dict)
     """The switch port behind each interface, where somebody gave the switch's configuration; `*` is all of them."""
 

@@ -108,7 +108,7 @@ def _counted(report: CheckReport) -> str:
     }
     said = ", ".join(f"{count} {word}" for word, count in words.items() if count)
     nodes = f" on {len(report.nodes)} nodes" if len(report.nodes) > 1 else ""
-    return f"{asked} rules{nodes}: {said}"
+    return f"{asked} rule{'' if asked == 1 else 's'}{nodes}: {said}"
 
 
 def explanation(rule: Rule) -> Iterator[Block]:

@@ -20,11 +20,22 @@ from netkit.model.node import NodeSnapshot
 from netkit.roce.dialects import sonic
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.snapshot import read_node
+from netkit.topology.nccl_xml import read_topology
 from tests.checks.mutants import mutants
 from tests.checks.scenes import JOB, answers, environment, healthy, of, scene
 from tests.roce.test_switch_dialects import CONFIG_DB
+from tests.topology import synthetic_machines
 
-ONLY_ASKED = {"env_dangerous", "env_fabric", "env_files", "env_names", "env_hca", "switch_qos", "traffic_class"}
+ONLY_ASKED = {
+    "env_dangerous",
+    "env_fabric",
+    "env_files",
+    "env_names",
+    "env_hca",
+    "env_topo_file",
+    "switch_qos",
+    "traffic_class",
+}
 """Checks of what somebody gives: a job's settings, a switch's configuration."""
 
 
@@ -52,10 +63,16 @@ def test_a_node_check_is_silent_speaks_and_is_incomplete(check: NodeCheck) -> No
     assert not [one for one in healthy_answers if one.outcome is Outcome.FINDING and one.severity != "info"]
     if check.id not in ONLY_ASKED:
         assert Outcome.INCOMPLETE in {one.outcome for one in asked(blind(), Wishes(), check)}
-    if check.id not in {"switch_qos", "env_files", "pairing", "device_count"}:
+    if check.id not in {"switch_qos", "env_files", "env_topo_file", "pairing", "device_count"}:
         assert rules & MUTATED
 
 
+OWN = synthetic_machines.system(
+    [
+        *(synthetic_machines.gpu(number, str(gpu.address)) for number, gpu in enumerate(healthy().accelerators.gpus)),
+        *(synthetic_machines.nic(number, str(nic.address)) for number, nic in enumerate(of(healthy().rdma_devices))),
+    ]
+)
 MUTATED = {one.rule for one in mutants(scene(fellows=1))}
 
 
@@ -88,6 +105,25 @@ def test_a_prefix_that_takes_more_than_it_spells_is_named(text: str, outcome: st
     job = Environment(given=True, variables=(Variable(name="NCCL_IB_HCA", value=text, source="job.env"),))
     found = [one for one in asked(replace(node, rdma_devices=devices), Wishes(environment=job)) if one.rule == "N09"]
     assert [one.outcome for one in found] == [outcome]
+
+
+@pytest.mark.parametrize(
+    ("path", "file", "outcome"),
+    [
+        (None, None, "ok"),
+        ("", None, "finding"),
+        ("/etc/topo.xml", None, "incomplete"),
+        ("/etc/topo.xml", "no file", "finding"),
+        ("/etc/topo.xml", synthetic_machines.hgx(), "finding"),
+        ("/etc/topo.xml", OWN, "ok"),
+    ],
+)
+def test_a_topology_file_must_be_of_this_machine(path: str | None, file: str | None, outcome: str) -> None:
+    """Empty, not given, unreadable, of another machine, right."""
+    job = JOB if path is None else JOB | {"NCCL_TOPO_FILE": path}
+    given = read_topology(file.encode(), "topo.xml") if file is not None and file.startswith("<") else file
+    found = asked(healthy(), Wishes(environment=environment(job), topology_file=given))
+    assert [one.outcome for one in found if one.rule == "E06"] == [outcome]
 
 
 def _change(*path: str, to: Any) -> Callable[[dict[str, Any]], None]:
