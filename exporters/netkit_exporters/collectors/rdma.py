@@ -9,70 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from netkit.catalogue.counter import CounterRow, hardware_rows, port_rows, tables
+from netkit.catalogue.counter import tables
 from netkit.catalogue.metric_rows import rdma as rows
-from netkit.model.counter import Overflow
 from netkit.model.missing import Missing
-from netkit.model.rdma import RdmaDevice, RdmaPort
-from netkit.sources.attributes import base_name, names
-from netkit.sources.counters import UNKNOWN_FORM
+from netkit.model.rdma import RdmaDevice
+from netkit.sources.attributes import base_name
 from netkit.sources.kept_files import KeptFiles
 from netkit.sources.netlink.kernel import Kernel
 from netkit.sources.netlink.nldev import read_device_indexes, read_port_counters
-from netkit.sources.rdma import CLASS, MOST_COUNTERS, hw_counter_names, is_virtual, read_frame
+from netkit.sources.rdma import CLASS, is_virtual, read_frame
 from netkit.sources.roster import Roster
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, Target
 from netkit_exporters.expectation import expected_devices, named_platform
 from netkit_exporters.pod_labels import maybe_with_pods
-from netkit_exporters.readout import Readout, Readouts, code_of_text, conversion, label, rate_of_text, scaled
+from netkit_exporters.rdma_readouts import DeviceCounters, device_readouts, ports_of
+from netkit_exporters.readout import Readouts, label
 
 _FRAME_EVERY = 60
 """Readings between two looks at what seldom changes: firmware, interface, link layer, what stands behind a name."""
-_ETHERNET = "Ethernet"
-_OF_INFINIBAND = frozenset(name for name, row in port_rows().items() if row.form.overflow is Overflow.STICKS)
-"""Link and credit counters of InfiniBand, which stick when full; traffic counters are 64 bits wide."""
-_SOFTWARE_DRIVER = "rdma_rxe"
-_BORROWED_NAMES = "mlx5_core"
-"""Vendors' own builds of other drivers use these names."""
-
-
-def row_of(name: str, driver: str | Missing) -> CounterRow | None:
-    """Return what is known of a hardware counter; None for a name no driver of the catalogue has."""
-    own = hardware_rows(driver if isinstance(driver, str) else _SOFTWARE_DRIVER)
-    return own.get(name) or hardware_rows(_BORROWED_NAMES).get(name)
-
-
-class _Counters:
-    """The readouts of one device's counters, made once and kept, for some of them remember what they read before."""
-
-    def __init__(self, device: str, driver: str | Missing, unwrap: bool) -> None:
-        self._device = device
-        self._driver = driver
-        self._unwrap = unwrap
-        self._made: dict[tuple[str, str], Readout] = {}
-
-    def hardware(self, name: str, port: str, path: str) -> Readout:
-        """Return the readout of one of the driver's own counters."""
-        return self._readout(row_of(name, self._driver), name, port, path)
-
-    def of_port(self, name: str, port: str, path: str) -> Readout:
-        """Return the readout of a counter of the port's management agent."""
-        return self._readout(port_rows().get(name), name, port, path)
-
-    def _readout(self, row: CounterRow | None, name: str, port: str, path: str) -> Readout:
-        if (port, path) not in self._made:
-            self._made[port, path] = self._make(row, name, port, path)
-        return self._made[port, path]
-
-    def _make(self, row: CounterRow | None, name: str, port: str, path: str) -> Readout:
-        named = (self._device, port, label(name))
-        full = Sample(rows.SATURATED, named, 1.0)
-        if row is None:
-            return Readout(path, rows.UNKNOWN, named)
-        metric, labels = rows.COUNTERS[row.stem], (self._device, port)
-        own = isinstance(self._driver, Missing) or name in hardware_rows(self._driver) or name in port_rows()
-        form = row.form if own else UNKNOWN_FORM
-        return Readout(path, metric, labels, conversion(metric, labels, form, full, self._unwrap))
 
 
 class _Device:
@@ -86,7 +40,7 @@ class _Device:
         self._kernel: Kernel | None = None
         self._index: int | None = None
         self._asked: tuple[int, ...] = ()
-        self._counters: _Counters | None = None
+        self._counters: DeviceCounters | None = None
         self._readouts = Readouts(self._files, ())
         self._frame: tuple[Sample, ...] = ()
         self._readings = 0
@@ -120,13 +74,13 @@ class _Device:
         device = read_frame(self._machine.tree, self.key)
         self._frame = tuple(_frame(device, self._expected_rate))
         if self._counters is None:
-            self._counters = _Counters(self.key, device.driver, self._machine.options.get("unwrap") == "1")
+            self._counters = DeviceCounters(self.key, device.driver, self._machine.options.get("unwrap") == "1")
             self._find_by_netlink(device)
         self._plan(device)
 
     def _plan(self, device: RdmaDevice) -> None:
         assert self._counters is not None
-        wanted = tuple(_readouts(self._machine, device, self._counters, frozenset(self._asked)))
+        wanted = tuple(device_readouts(self._machine.tree, device, self._counters, frozenset(self._asked)))
         if [readout.path for readout in wanted] != self._readouts.paths:
             self._readouts = Readouts(self._files, wanted)
 
@@ -137,7 +91,7 @@ class _Device:
         indexes = read_device_indexes(self._kernel)
         self._index = None if isinstance(indexes, Missing) else indexes.get(self.key)
         if self._index is not None:
-            self._asked = tuple(port.number for port in _ports(device))
+            self._asked = tuple(port.number for port in ports_of(device))
 
     def _ask(self, samples: list[Sample], faults: list[Missing]) -> None:
         for number in self._asked:
@@ -162,48 +116,10 @@ class _Device:
         self._plan(read_frame(self._machine.tree, self.key))
 
 
-def _ports(device: RdmaDevice) -> Sequence[RdmaPort]:
-    return () if isinstance(device.ports, Missing) else device.ports
-
-
-def _readouts(machine: Machine, device: RdmaDevice, counters: _Counters, asked: frozenset[int]) -> Iterator[Readout]:
-    """Plan the files of a device in the order that costs the firmware fewest commands."""
-    at = f"{CLASS}/{device.name}"
-    yield from _hardware(machine, device.name, at, "", counters)
-    for port in _ports(device):
-        number, place = str(port.number), f"{at}/ports/{port.number}"
-        if port.number not in asked:
-            yield from _hardware(machine, device.name, place, number, counters)
-        for name in names(machine.tree, f"{place}/counters")[:MOST_COUNTERS]:
-            if port.link_layer != _ETHERNET or _says_something(machine, name, f"{place}/counters/{name}"):
-                yield counters.of_port(name, number, f"{place}/counters/{name}")
-        labels = (device.name, number)
-        yield Readout(f"{place}/state", rows.STATE, labels, code_of_text(rows.STATE, labels))
-        yield Readout(f"{place}/phys_state", rows.PHYSICAL_STATE, labels, code_of_text(rows.PHYSICAL_STATE, labels))
-        yield Readout(f"{place}/rate", rows.RATE, labels, rate_of_text(rows.RATE, labels))
-
-
-def _says_something(machine: Machine, name: str, path: str) -> bool:
-    """Tell whether a port counter means anything on Ethernet: traffic does, errors of InfiniBand links once they count.
-
-    Each of these files is a command to mlx5's firmware, and thirteen of them stay 0 there.
-    """
-    return name not in _OF_INFINIBAND or machine.tree.read(path) != b"0\n"
-
-
-def _hardware(machine: Machine, device: str, owner: str, port: str, counters: _Counters) -> Iterator[Readout]:
-    found = hw_counter_names(machine.tree, owner)
-    for name in found:
-        yield counters.hardware(name, port, f"{owner}/hw_counters/{name}")
-    if found and machine.tree.exists(f"{owner}/hw_counters/lifespan"):
-        labels = (device, port)
-        yield Readout(f"{owner}/hw_counters/lifespan", rows.LIFESPAN, labels, scaled(rows.LIFESPAN, labels, 1e-3))
-
-
 def _frame(device: RdmaDevice, expected_rate: float | None) -> Iterator[Sample]:
     said = (device.board_id, device.firmware, device.hca_type, device.driver, device.address, device.node_guid)
     yield Sample(rows.INFO, (device.name, *map(_or_nothing, said)), 1.0)
-    for port in _ports(device):
+    for port in ports_of(device):
         labels = (device.name, str(port.number))
         about = (port.netdev, port.link_layer, device.address)
         yield Sample(rows.PORT_INFO, (*labels, *map(_or_nothing, about)), 1.0)
