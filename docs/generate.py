@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,17 @@ COMMANDS_INTRODUCTION = "# Command line\n\nGenerated from the commands themselve
 
 def command_line_page() -> str:
     """Return docs/cli.md: the help of every command, those of other packages included."""
-    mount_plugins()
+    mount_plugins(_declared())
     root = typer.main.get_command(app)
     parts = [COMMANDS_INTRODUCTION]
     parts += [f"## {title}\n\n```text\n{text}\n```\n" for title, text in _helps(root, "netkit", None)]
     return "\n".join(parts)
+
+
+def _declared() -> tuple[EntryPoint, ...]:
+    """Return the entry points that pyproject.toml declares, whatever an older installation says."""
+    groups = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]["entry-points"]
+    return tuple(EntryPoint(name, value, group) for group, listed in groups.items() for name, value in listed.items())
 
 
 def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:

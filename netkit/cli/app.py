@@ -13,7 +13,7 @@ import signal
 import sys
 import traceback
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import FrameType
 from typing import Annotated, NoReturn
 
@@ -136,13 +136,15 @@ def _run() -> int:
 
 
 @cache
-def mount_plugins() -> None:
-    """Add the commands of other packages, once."""
-    found = entry_points()
-    for plugin in found.select(group="netkit.commands"):
-        app.add_typer(plugin.load(), name=plugin.name)
-    for plugin in found.select(group="netkit.deploy"):
-        deploy.app.command(plugin.name)(plugin.load())
+def mount_plugins(declared: tuple[EntryPoint, ...] | None = None) -> None:
+    """Add the commands of other packages, once: those that are installed, or those given."""
+    groups = ("netkit.commands", "netkit.deploy")
+    installed = (plugin for group in groups for plugin in entry_points(group=group))
+    for plugin in installed if declared is None else declared:
+        if plugin.group == "netkit.commands":
+            app.add_typer(plugin.load(), name=plugin.name)
+        elif plugin.group == "netkit.deploy":
+            deploy.app.command(plugin.name)(plugin.load())
 
 
 def _misused(fault: Exception) -> int:
