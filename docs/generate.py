@@ -34,9 +34,11 @@ def command_line_page() -> str:
 
 
 def _declared() -> tuple[EntryPoint, ...]:
-    """Return the entry points that pyproject.toml declares, whatever an older installation says."""
+    """Return the entry points that pyproject.toml declares, whatever an older installation says, in its order."""
     groups = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]["entry-points"]
-    return tuple(EntryPoint(name, value, group) for group, listed in groups.items() for name, value in listed.items())
+    return tuple(
+        EntryPoint(name, value, group) for group, listed in groups.items() for name, value in sorted(listed.items())
+    )
 
 
 def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
