@@ -89,7 +89,8 @@ def bundle(
         namespace=namespace, everywhere=everywhere, kubeconfig=kubeconfig, context=context, deadline_s=deadline
     )
     snapshot = snapshot_of(place, *Use)
-    lines = "".join(dump(snapshot, redact=None if with_names else BundleRedactor(snapshot)))
+    change = BundleRedactor(snapshot, keep_names=with_names)
+    lines = "".join(dump(snapshot, change=change, redacted=not with_names))
     if file is None:
         emit(lines)
         return

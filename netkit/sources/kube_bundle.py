@@ -34,11 +34,13 @@ MOST_LINES = 500_000
 MOST_LINE_BYTES = 4 << 20
 
 
-def dump(snapshot: GangSnapshot, *, redact: Callable[[Any], Any] | None = None) -> Iterator[str]:
-    """Yield the lines of a bundle, ending in its digest; `redact` takes and returns JSON."""
+def dump(
+    snapshot: GangSnapshot, *, change: Callable[[Any], Any] | None = None, redacted: bool = False
+) -> Iterator[str]:
+    """Yield the lines of a bundle, ending in its digest; `change` takes each object as JSON and returns it changed."""
     digest, number = hashlib.sha256(), 0
-    for row in _rows(snapshot, redacted=redact is not None):
-        line = _line(redact(row) if redact and "object" in row else row)
+    for row in _rows(snapshot, redacted=redacted):
+        line = _line(change(row) if change and "object" in row else row)
         digest.update(line.encode())
         number += 1
         yield line

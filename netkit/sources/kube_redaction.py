@@ -17,9 +17,13 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*[A-Za-z0-9]")
 
 
 class BundleRedactor:
-    """Replace what identifies machines in the objects of one bundle, each always by the same thing."""
+    """Replace what identifies machines in the objects of one bundle, each always by the same thing.
 
-    def __init__(self, snapshot: GangSnapshot, key: bytes | None = None) -> None:
+    With `keep_names` only annotations of nobody known go: they may hold anything.
+    """
+
+    def __init__(self, snapshot: GangSnapshot, key: bytes | None = None, *, keep_names: bool = False) -> None:
+        self._keep_names = keep_names
         self._redactor = Redactor(key=key)
         self._nodes = {name: self._redactor.alias(name) for name in _node_names(snapshot)}
 
@@ -35,6 +39,8 @@ class BundleRedactor:
         return value
 
     def _text(self, text: str) -> str:
+        if self._keep_names:
+            return text
         words = _WORD.sub(lambda match: self._nodes.get(match[0], match[0]), text) if self._nodes else text
         return self._redactor.text(words)
 

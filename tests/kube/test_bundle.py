@@ -68,7 +68,8 @@ def cluster() -> GangSnapshot:
 
 
 def written(path: Path, found: GangSnapshot, *, redact: bool = False) -> Path:
-    path.write_text("".join(dump(found, redact=BundleRedactor(found, key=b"k" * 32) if redact else None)))
+    change = BundleRedactor(found, key=b"k" * 32) if redact else None
+    path.write_text("".join(dump(found, change=change, redacted=redact)))
     return path
 
 
@@ -95,6 +96,15 @@ def test_a_redacted_bundle_names_no_machine(tmp_path: Path) -> None:
     assert len(set(placed)) == 2
     assert [one.name for one in found.objects("pods")] == ["ring-0", "ring-1"]
     assert len({one.annotation("hami.io/vgpu-devices-allocated") for one in found.objects("pods")}) == 1
+
+
+def test_a_bundle_with_names_still_drops_foreign_annotations() -> None:
+    """Names may be wanted; what nobody known wrote may hold anything."""
+    found = cluster()
+    text = "".join(dump(found, change=BundleRedactor(found, keep_names=True)))
+    assert "gpu-node-0.corp.example" in text
+    assert GPU in text
+    assert SECRET not in text
 
 
 def test_every_gang_command_replays_from_a_bundle(tmp_path: Path) -> None:
