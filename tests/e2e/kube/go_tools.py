@@ -7,6 +7,7 @@ missing, which takes minutes; `make e2e` calls it, and the tests only look.
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -67,9 +68,10 @@ def program(name: str) -> Path:
     return place
 
 
-def module_folder(module: str, path: str) -> Path:
-    """Return the folder of the module cache that holds `path`, a module that tools/`module` requires."""
-    done = _go(module, "mod", "download", "-json", path)
+@functools.cache
+def module_folder(tools: str, path: str) -> Path:
+    """Return where the module cache holds the module `path`, as go.mod of this folder below tools/ requires it."""
+    done = _go(tools, "mod", "download", "-json", path)
     answer = json.loads(done.stdout or "{}")
     if "Dir" not in answer:
         raise UnavailableError(f"{path}: {_last_line(answer.get('Error', '') or done.stderr)}")
@@ -107,10 +109,10 @@ def _completed(tools: str, scratch: Path) -> list[str]:
     copy = scratch / "completed"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(module_folder(tools, COMPLETED[tools]), copy, copy_function=shutil.copyfile)
+    for folder in (copy, *(inner for inner in copy.rglob("*") if inner.is_dir())):
+        folder.chmod(0o755)  # folders of the module cache are read-only, and so are their copies
     for file in _additions(tools):
-        target = copy / file.relative_to(TOOLS / tools / "additions")
-        target.parent.chmod(0o755)  # the module cache, and what is copied from it, is read-only
-        shutil.copyfile(file, target)
+        shutil.copyfile(file, copy / file.relative_to(TOOLS / tools / "additions"))
     for name in ("go.mod", "go.sum"):
         shutil.copyfile(TOOLS / tools / name, scratch / name)
     _go(tools, "mod", "edit", "-replace", f"{COMPLETED[tools]}={copy}", str(scratch / "go.mod"))
@@ -127,10 +129,10 @@ def _failure(row: Program, said: str) -> Exception:
     return RuntimeError(f"{row.name}: go build:\n{said[-_MOST_SAID:]}")
 
 
-def _go(module: str, *words: str) -> subprocess.CompletedProcess[str]:
+def _go(tools: str, *words: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOWORK": "off"}
     return subprocess.run(
-        ["go", *words], cwd=TOOLS / module, env=env, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
+        ["go", *words], cwd=TOOLS / tools, env=env, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False
     )
 
 
