@@ -13,6 +13,10 @@ from itertools import groupby
 from netkit.catalogue.kube_resources import RESOURCES, KubeResource, Use
 
 VIEWER = "netkit-viewer"
+PROBER = "netkit-prober"
+ATTACH = "netkit-attach"
+# Of the gangs a probe can create.
+_JOB_GROUPS = ("batch", "batch.volcano.sh")
 # What the gang commands read, by use; a resource of another use is in no role.
 PURPOSE = {
     Use.GANGS: "who belongs to which gang, and why it waits",
@@ -41,6 +45,31 @@ def viewer_rules(*, namespaced: bool) -> tuple[Rule, ...]:
         Rule(group=group, resources=plurals, verbs=(verb,), purpose=purpose)
         for use, purpose in PURPOSE.items()
         for group, verb, plurals in _alike(row for row in RESOURCES if row.use is use and row.namespaced is namespaced)
+    )
+
+
+_IN_PODS = (
+    Rule(group="", resources=("pods",), verbs=("get",), purpose="what became of a pod that was lost"),
+    # The request is a GET; since Kubernetes 1.35 it needs create as well. Whoever holds it runs code in these pods.
+    Rule(group="", resources=("pods/exec",), verbs=("get", "create"), purpose="the probe's agent, in a pod that runs"),
+)
+
+
+def attach_rules() -> tuple[Rule, ...]:
+    """Return what `netkit probe gang --as exec` asks for in the gang's namespace, besides what a viewer may."""
+    return _IN_PODS
+
+
+def prober_rules() -> tuple[Rule, ...]:
+    """Return what `netkit probe gang --as job` and `netkit cleanup` ask for in the probe's namespace, and no more.
+
+    Who may create a job in a namespace reaches its secrets and accounts: it should hold neither.
+    """
+    verbs = ("create", "get", "list", "delete")
+    return (
+        *(Rule(group=group, resources=("jobs",), verbs=verbs, purpose="the probe's own gang") for group in _JOB_GROUPS),
+        Rule(group="", resources=("pods",), verbs=("list",), purpose="whether the probe's pods run, and are gone"),
+        *_IN_PODS,
     )
 
 

@@ -22,6 +22,7 @@ import typer
 from netkit import __version__
 from netkit.cli import (
     check,
+    cleanup,
     demo,
     deploy,
     expect,
@@ -69,6 +70,7 @@ for command, short in (
     (explain.explain, "What does a rule ask and want, and when is it wrong?"),
     (gangs.gangs, "Which pods are admitted together, and why does a gang wait?"),
     (top.top, "How busy is each NIC, who is paused, what is lost, right now?"),
+    (cleanup.cleanup, "What have probes left in this cluster? Remove it."),
     (snapshot.snapshot, "Record what netkit reads of this node, as one file to replay."),
     (read.read, "What did this nccl-tests log measure, and is all of it there?"),
 ):

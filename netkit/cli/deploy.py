@@ -6,6 +6,7 @@ Packages above netkit add what they deploy through the `netkit.deploy` entry-poi
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,13 +29,25 @@ app = typer.Typer(
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
+class RoleOf(StrEnum):
+    """Whose role to print."""
+
+    VIEWER = "viewer"
+    PROBER = "prober"
+    ATTACH = "attach"
+
+
 @app.callback()
 def _group() -> None:
     """A group, also while it has one command."""
 
 
-@app.command("rbac", short_help="What may a person see who runs the gang commands?")
+@app.command("rbac", short_help="What may a person see and do who runs the gang and probe commands?")
 def rbac(
+    role_of: Annotated[
+        RoleOf,
+        typer.Option("--role", help="viewer: reads gangs; prober: --as job, in its namespace; attach: --as exec."),
+    ] = RoleOf.VIEWER,
     namespaces: Annotated[
         list[str] | None,
         typer.Option(
@@ -56,7 +69,10 @@ def rbac(
         ),
     ] = None,
 ) -> None:
-    """What may a person see who runs the gang commands? A role that lists exactly what they read, and no secrets.
+    """What may a person see and do who runs the gang and probe commands? A role with exactly what they ask for.
+
+    The viewer's reads gangs, and no secrets. The other two come on top of it and hold in the namespaces named only: who
+    has them can run code there.
 
     Example: netkit deploy rbac -n training --user alice | kubectl apply -f -
     """
@@ -64,7 +80,10 @@ def rbac(
 
     subjects = _subjects(users or [], groups or [], service_accounts or [])
     scopes = [_label("--namespace", name) for name in namespaces or []]
-    emit(documents(*_manifests(dict.fromkeys(scopes), subjects)))
+    if role_of is RoleOf.VIEWER:
+        emit(documents(*_manifests(dict.fromkeys(scopes), subjects)))
+    else:
+        emit(documents(*_acting(role_of, dict.fromkeys(scopes), subjects)))
     if not subjects:
         talk("roles only: --user, --group or --service-account add their bindings")
 
@@ -80,6 +99,18 @@ def _manifests(namespaces: dict[str, None], subjects: list[Subject]) -> list[str
     if subjects:
         made += [binding(VIEWER, subjects, name) for name in ("", *namespaces)]
     return made
+
+
+def _acting(role_of: RoleOf, namespaces: dict[str, None], subjects: list[Subject]) -> list[str]:
+    """Return a role in each namespace, and its bindings; such a role is never the whole cluster's."""
+    from netkit.catalogue.kube_roles import ATTACH, PROBER, attach_rules, prober_rules
+    from netkit.report.kube_manifests import binding, role
+
+    if not namespaces:
+        raise InputError(f"--role {role_of} without a namespace", "-n NAMESPACE, where it may act")
+    name, rules = (PROBER, prober_rules()) if role_of is RoleOf.PROBER else (ATTACH, attach_rules())
+    made = [role(name, rules, namespace) for namespace in namespaces]
+    return made + [binding(name, subjects, namespace) for namespace in namespaces if subjects]
 
 
 def _subjects(users: list[str], groups: list[str], service_accounts: list[str]) -> list[Subject]:

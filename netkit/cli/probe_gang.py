@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,12 +20,22 @@ from netkit.cli.probe_options import (
     SeedOption,
     TextfileOption,
 )
+from netkit.cli.probe_own_gang import (
+    ImageOption,
+    OwnGangWishes,
+    ProbeNamespaceOption,
+    ResourceOption,
+    WithoutGpusOption,
+    gpus_of,
+    own_gang,
+)
 from netkit.cli.probing import FailOn, Wishes, checked_wishes, end, probe, rail_choice, require
 from netkit.errors import InputError
 from netkit.model.text import visible
 
 if TYPE_CHECKING:
     from netkit.probe.gang_targets import Target
+    from netkit.probe.probe_job import JobForm, ProbeJob
     from netkit.probe.probe_plan import GangPlan
     from netkit.probe.rails import RailChoice
     from netkit.probe.request import ProbeRequest
@@ -37,14 +47,24 @@ _ANSWER_SECONDS = 20.0
 class As(StrEnum):
     """How a probe comes into a gang."""
 
+    JOB = "job"
     EXEC = "exec"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    """A probe ready to run: its plan, its rails, and the gang to create, if one is."""
+
+    plan: GangPlan
+    rails: RailChoice
+    own: tuple[ProbeJob, JobForm] | None
 
 
 def gang(
     name: NameArgument,
-    launcher: Annotated[
-        As, typer.Option("--as", help="How: exec runs an agent inside the gang's own pods.", show_default=False)
-    ],
+    how: Annotated[
+        As, typer.Option("--as", help="job: a gang of its own on the same nodes; exec: inside the gang's own pods.")
+    ] = As.JOB,
     namespace: NamespaceOption = None,
     interface: Annotated[
         str | None, typer.Option("--interface", help="Interfaces in rail order, the same in every pod: net1,net2.")
@@ -53,6 +73,10 @@ def gang(
         str | None, typer.Option("--subnet", help="Subnets in rail order: 10.0.0.0/16,10.1.0.0/16.")
     ] = None,
     python: Annotated[str, typer.Option("--python", help="Python 3.7 or newer in the pods.")] = "python3",
+    image: ImageOption = None,
+    probe_namespace: ProbeNamespaceOption = None,
+    resource: ResourceOption = None,
+    without_gpus: WithoutGpusOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     kubeconfig: KubeconfigOption = None,
@@ -66,14 +90,14 @@ def gang(
     report: ReportOption = None,
     textfile: TextfileOption = None,
 ) -> None:
-    """Which rail, node, leaf or uplink of this gang is slow? Measured from inside its own pods, which must be idle.
+    """Which rail, node, leaf or uplink of this gang is slow? Measured between pods on its nodes.
 
-    Prints the plan first, and does nothing without --yes or a yes on the terminal. Creates nothing in the cluster. Pods
-    whose GPUs are in use, or may be, are refused. The rails are the pods' own extra interfaces, or those named.
+    Prints the plan first, and does nothing without --yes or a yes on the terminal. As a job, pods of its own are
+    created for the gang's scheduler and removed again; as exec, nothing is created, and pods whose GPUs are in use, or
+    may be, are refused. The rails are the pods' own extra interfaces, or those named.
 
     Example: netkit probe gang train -n team-a --as exec --dry-run
     """
-    del launcher  # typer has checked it: there is one way so far
     wishes = checked_wishes(
         seed=seed,
         line_rate=line_rate,
@@ -86,26 +110,39 @@ def gang(
     require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
     rails = rail_choice(interface, subnet)
     place = ClusterPlace(namespace=namespace, kubeconfig=kubeconfig, context=context, deadline_s=deadline)
-    plan, rails = _planned(name, place, rails, seconds)
-    if _agreed(plan, chosen_form(output), dry_run=dry_run, yes=yes):
-        _measure(plan, rails, python, place, wishes)
+    own = OwnGangWishes(
+        image=image, namespace=probe_namespace, resources=tuple(resource or ()), without_gpus=without_gpus
+    )
+    require(how is As.JOB or not own.any, "--as exec with an option of --as job", "one or the other")
+    prepared = _prepared(name, place, rails, seconds, python, own if how is As.JOB else None)
+    if _agreed(prepared.plan, chosen_form(output), dry_run=dry_run, yes=yes):
+        _measure(prepared, python, place, wishes)
 
 
-def _planned(name: str, place: ClusterPlace, rails: RailChoice, seconds: float) -> tuple[GangPlan, RailChoice]:
+def _prepared(
+    name: str, place: ClusterPlace, rails: RailChoice, seconds: float, python: str, wishes: OwnGangWishes | None
+) -> _Prepared:
     from netkit.catalogue.kube_resources import Use
     from netkit.gangs.view import view_of
     from netkit.probe.gang_targets import shared_interfaces, targets_of
-    from netkit.probe.probe_plan import attach_plan
+    from netkit.probe.probe_job import NAME
+    from netkit.probe.probe_plan import attach_plan, own_gang_plan
 
     found, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC)
-    targets = targets_of(view_of(found, cluster))
+    view = view_of(found, cluster)
+    targets = targets_of(view, running=wishes is None)
     if not rails.interfaces and not rails.subnets:
         rails = replace(rails, interfaces=shared_interfaces(targets))
     if not rails.interfaces and not rails.subnets:
         given = f"gang {found.key}, whose pods name no network interfaces of their own"
         raise InputError(given, "--interface eth0,net1 or --subnet 10.0.0.0/16 in rail order")
     subnets = tuple(map(str, rails.subnets))
-    return attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds), rails
+    plan = attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds)
+    if wishes is None:
+        return _Prepared(plan=plan, rails=rails, own=None)
+    job, form = own_gang(view, targets, wishes, python)
+    made = f"{form.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
+    return _Prepared(plan=own_gang_plan(plan, made, gpus_of(job)), rails=rails, own=(job, form))
 
 
 def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
@@ -124,34 +161,43 @@ def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bo
     return False
 
 
-def _measure(plan: GangPlan, rails: RailChoice, python: str, place: ClusterPlace, wishes: Wishes) -> None:
+def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wishes) -> None:
     from functools import partial
 
     from netkit.probe.launchers.exec import launcher_for
+    from netkit.probe.launchers.job import JobLauncher
     from netkit.sources.kube_config import open_access
 
-    launcher = launcher_for(partial(open_access, place.kubeconfig, place.context))
-    request = _request(plan, rails, python, wishes, launcher.transport)
-    pods = tuple(target.pod for target in plan.targets)
-    end(probe(request, launcher, wishes, pods=pods), wishes)
+    way_in, plan = partial(open_access, place.kubeconfig, place.context), prepared.plan
+    if prepared.own is None:
+        pods = tuple(target.pod for target in plan.targets)
+        request = _request(prepared, python, wishes)
+        end(probe(request, launcher_for(way_in), wishes, pods=lambda: pods), wishes)
+    job, form = prepared.own
+    launcher = JobLauncher(open_access=way_in, job=job, form=form)
+    end(probe(_request(prepared, python, wishes), launcher, wishes, pods=lambda: tuple(launcher.placed)), wishes)
 
 
-def _request(plan: GangPlan, rails: RailChoice, python: str, wishes: Wishes, transport: str) -> ProbeRequest:
+def _request(prepared: _Prepared, python: str, wishes: Wishes) -> ProbeRequest:
     from netkit.probe.launchers.exec import FAN_OUT, destination
     from netkit.probe.launchers.session import Member
     from netkit.probe.request import ProbeRequest
 
+    plan, own = prepared.plan, prepared.own is not None
+
     def member(target: Target) -> Member:
-        where = destination(target.pod.namespace, target.pod.pod, target.container)
-        return Member(name=target.pod.member, python=python, destination=where, gpus=target.accelerators)
+        where = "" if own else destination(target.pod.namespace, target.pod.pod, target.container)
+        # What the scheduler has allotted to a pod of the probe's own is nobody else's.
+        gpus = 0 if own else target.accelerators
+        return Member(name=target.pod.member, python=python, destination=where, gpus=gpus)
 
     leaves = {target.pod.member: target.leaf for target in plan.targets}
     waves = -(-len(plan.targets) // FAN_OUT)
     return ProbeRequest(
         name=plan.gang,
-        transport=transport,
+        transport="pods",
         members=tuple(map(member, plan.targets)),
-        rails=rails,
+        rails=prepared.rails,
         leaf_of=leaves if all(leaves.values()) else {},
         wire_rate=wishes.wire_rate,
         seed=wishes.seed,

@@ -158,18 +158,18 @@ def probe(
     launcher: Launcher,
     wishes: Wishes,
     placement: Iterable[PlacementFinding] = (),
-    pods: tuple[ProbedPod, ...] = (),
+    pods: Callable[[], tuple[ProbedPod, ...]] = tuple,
 ) -> ProbeReport:
     """Run the probe with live progress, deliver its report in every form asked for, and return it.
 
     `placement` is what is known of the nodes' GPU-NIC pairing; it stands in the report beside what was measured;
-    `pods` are where the members ran, in Kubernetes.
+    `pods` tells, once it has run, where the members ran in Kubernetes.
     """
     from netkit.probe.gang_targets import naming_pods
     from netkit.probe.run import run_probe
 
     report = run_probe(request, launcher, _Follower(live=sys.stderr.isatty()).tell)
-    report = naming_pods(replace(report, placement=tuple(placement)), pods)
+    report = naming_pods(replace(report, placement=tuple(placement)), pods())
     for warning in report.warnings:
         talk(f"warning: {warning}")
     _deliver(report, wishes)

@@ -30,8 +30,8 @@ class Target:
     leaf: str
 
 
-def targets_of(view: GangView) -> tuple[Target, ...]:
-    """Return the pods of a gang that train, by rank.
+def targets_of(view: GangView, *, running: bool = True) -> tuple[Target, ...]:
+    """Return the pods of a gang that train, by rank: those that run, or at least have a node.
 
     Raises:
         InputError: there are fewer than two or too many, or some do not run.
@@ -40,10 +40,15 @@ def targets_of(view: GangView) -> tuple[Target, ...]:
     key = view.gang.key
     if not 2 <= len(members) <= MOST_PODS:
         raise InputError(f"gang {key} with {len(members)} pods that train", f"2 to {MOST_PODS} pods")
-    idle = [f"{member.pod} ({member.phase or 'no phase'})" for member, _ in members if not _runs(member)]
-    if idle:
-        shown = ", ".join(idle[:_MOST_NAMED]) + (f" and {len(idle) - _MOST_NAMED} more" if idle[_MOST_NAMED:] else "")
-        raise InputError(f"gang {key}: {len(idle)} of {len(members)} pods do not run: {shown}", "a gang that runs")
+    lacking = [
+        f"{member.pod} ({member.phase or 'no phase'})"
+        for member, _ in members
+        if member.placement is None or (running and member.phase != "Running")
+    ]
+    if lacking:
+        more = f" and {len(lacking) - _MOST_NAMED} more" if lacking[_MOST_NAMED:] else ""
+        lack = f"{len(lacking)} of {len(members)} pods {'do not run' if running else 'have no node'}"
+        raise InputError(f"gang {key}: {lack}: {', '.join(lacking[:_MOST_NAMED])}{more}", "a gang that does")
     shared = Counter(member.placement.node for member, _ in members if member.placement)
     return tuple(_target(member, pod, shared) for member, pod in members)
 
@@ -73,10 +78,6 @@ def _with_evidence(finding: ProbeFinding, known: Mapping[str, ProbedPod]) -> Pro
 def _held(devices: Sequence[Device]) -> str:
     nics = [" ".join(filter(None, (one.rdma or one.id, one.pci))) for one in devices if one.kind is DeviceKind.NIC]
     return f", which holds {', '.join(nics[:_MOST_NAMED])}" if nics else ""
-
-
-def _runs(member: Member) -> bool:
-    return member.placement is not None and member.phase == "Running"
 
 
 def _target(member: Member, pod: KubeObject, shared: Mapping[str, int]) -> Target:

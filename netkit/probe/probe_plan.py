@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netkit.probe.gang_targets import Target
 from netkit.probe.outlook import outlook
@@ -27,10 +27,16 @@ class GangPlan:
     subnets: tuple[str, ...]
     rounds_at_most: int
     seconds_at_most: float
+    creates: tuple[str, ...] = ()
+    """What would be made in the cluster, one phrase each; empty when agents go into the gang's own pods."""
+    gpus_each: int | None = None
+    """How many GPUs each pod of the probe's own asks for; None when the gang's own pods are used."""
 
     @property
     def accelerators(self) -> int:
         """How many GPUs or NPUs must stand idle meanwhile."""
+        if self.gpus_each is not None:
+            return len(self.targets) * self.gpus_each
         return sum(target.accelerators for target in self.targets)
 
     @property
@@ -60,3 +66,8 @@ def attach_plan(
         rounds_at_most=foreseen.rounds_at_most,
         seconds_at_most=foreseen.seconds_at_most + len(targets) * _POD_SECONDS,
     )
+
+
+def own_gang_plan(plan: GangPlan, made: str, gpus_each: int) -> GangPlan:
+    """Return the plan of the same probe in pods of its own, which `made` describes."""
+    return replace(plan, creates=(made,), gpus_each=gpus_each)

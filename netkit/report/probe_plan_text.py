@@ -19,16 +19,25 @@ def render(plan: GangPlan) -> str:
     found_by = plan.systems[0] if plan.systems else "pods named"
     held = f"{plan.accelerators} GPUs" if plan.accelerators else "no GPU"
     minutes = f"{plan.accelerator_minutes:.1f} GPU-minutes" if plan.accelerators else "no GPU time"
+    does = "a gang of its own beside" if plan.creates else "attach to"
     return "\n".join(
         [
-            f"probe of gang {plan.gang} ({found_by}): attach to {pods} pods on {nodes} nodes",
+            f"probe of gang {plan.gang} ({found_by}): {does} {pods} pods on {nodes} nodes",
             f"rails: {rails}",
-            f"disturbs: {pods} pods holding {held}; a pod whose GPUs are in use, or may be, is refused",
+            _disturbs(plan, f"{pods} pods holding {held}"),
             f"takes: at most {plan.rounds_at_most} rounds and {show_duration(plan.seconds_at_most)}, {minutes}",
-            "creates: nothing; runs one Python process in each pod, which ends with netkit",
+            f"creates: {', '.join(plan.creates) or 'nothing'}; runs one Python process in each pod, gone with netkit",
             *(f"  {row}" for row in _rows(plan)),
         ]
     )
+
+
+def _disturbs(plan: GangPlan, whom: str) -> str:
+    if not plan.creates:
+        return f"disturbs: {whom}; a pod whose GPUs are in use, or may be, is refused"
+    if plan.accelerators:
+        return f"disturbs: nobody, if the scheduler finds room; asks for {plan.accelerators} GPUs"
+    return "disturbs: the network traffic of whatever runs on these nodes; asks for no GPU"
 
 
 def _rows(plan: GangPlan) -> list[str]:
@@ -51,14 +60,14 @@ def _document(plan: GangPlan) -> dict[str, Any]:
         "schema": SCHEMA,
         "gang": plan.gang,
         "systems": list(plan.systems),
-        "as": "exec",
+        "as": "job" if plan.creates else "exec",
         "interfaces": list(plan.interfaces),
         "subnets": list(plan.subnets),
         "rounds_at_most": plan.rounds_at_most,
         "seconds_at_most": plan.seconds_at_most,
         "gpus": plan.accelerators,
         "gpu_minutes": plan.accelerator_minutes,
-        "creates": [],
+        "creates": list(plan.creates),
         "pods": [
             {
                 "namespace": target.pod.namespace,

@@ -1,4 +1,4 @@
-"""One Kubernetes API server, read only: JSON by GET, lists in pages, every call with a deadline.
+"""One Kubernetes API server: JSON by GET, lists in pages, single objects written; every call with a deadline.
 
 The Kubernetes client opens connections and knows credentials; its own calls are not used, because they have no
 deadline, retry behind one's back, and turn pages into models that cost ten times the memory. Requests and answers are
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -27,6 +27,8 @@ MOST_BODY_BYTES = 256 << 20
 MOST_PAGES = 100_000
 _CHUNK = 1 << 18
 _TRANSIENT = frozenset({429, 500, 502, 503, 504})
+_SUCCESS = frozenset({200, 201, 202})
+_FORMS = {"accept": "application/json", "content-type": "application/json"}
 _GONE = 410
 _UNAUTHORIZED = 401
 _MOVED = frozenset({404, 409})
@@ -161,6 +163,14 @@ class Api:
                 self._renew()
         raise AssertionError
 
+    def send(self, method: str, path: str, body: Mapping[str, Any], what: str) -> dict[str, Any]:
+        """Create, replace or delete one object and return the answer. Tried once: nobody knows what a lost try did."""
+        try:
+            answer, _ = self._once(path, {}, what, method, json.dumps(body).encode())
+        except _TransientError as passing:
+            raise passing.fault from passing
+        return answer
+
     @property
     def _deadline(self) -> float:
         return self._began + self._limits.total_s
@@ -173,7 +183,9 @@ class Api:
         backoff: float = min(8.0, 0.25 * 2.0**attempt) * (0.5 + random.random() / 2)  # noqa: S311 - jitter, not a secret
         return backoff if passing.wait_s is None else passing.wait_s + backoff / 4
 
-    def _once(self, path: str, query: dict[str, str], what: str) -> tuple[dict[str, Any], bytes]:
+    def _once(
+        self, path: str, query: dict[str, str], what: str, method: str = "GET", sent: bytes | None = None
+    ) -> tuple[dict[str, Any], bytes]:
         import urllib3
 
         left = self._deadline - self._clock()
@@ -184,9 +196,10 @@ class Api:
         url = self._access.client.configuration.host.rstrip("/") + path + (f"?{urlencode(query)}" if query else "")
         try:
             response = self._access.client.rest_client.pool_manager.request(
-                "GET",
+                method,
                 url,
-                headers={"accept": "application/json", **self._access.credentials()},
+                body=sent,
+                headers=_FORMS | self._access.credentials(),
                 timeout=timeout,
                 retries=False,
                 redirect=False,
@@ -198,7 +211,7 @@ class Api:
                 response.release_conn()
         except urllib3.exceptions.HTTPError as fault:
             raise self._unreachable(fault, path, what) from fault
-        if response.status != 200:
+        if response.status not in _SUCCESS:
             raise self._refused(response, body, path, what)
         return self._parsed(body, response, path, what), body
 

@@ -15,6 +15,7 @@ from netkit.catalogue.kube_resources import RESOURCES
 from netkit.catalogue.kube_roles import PURPOSE
 from netkit.cli import deploy, gangs
 from netkit.errors import InputError
+from netkit.probe.probe_job import forms
 from tests.gangs.synthetic_cluster import pod, thing
 from tests.kube.fake_api import FakeApi, Running, write_kubeconfig
 
@@ -132,3 +133,27 @@ def test_a_bad_name_is_one_line(arguments: list[str], said: str) -> None:
     fault = run(deploy.app, "rbac", *arguments).exception
     assert isinstance(fault, InputError)
     assert str(fault).startswith(said)
+
+
+def test_acting_roles_hold_in_named_namespaces_only() -> None:
+    """Who may create jobs or run commands may do so where it was said, never in the whole cluster."""
+    for role in ("prober", "attach"):
+        made = manifests("--role", role, "-n", "probes", "--user", "al")
+        assert {(row["kind"], row["metadata"]["namespace"]) for row in made} == {
+            ("Role", "probes"),
+            ("RoleBinding", "probes"),
+        }
+        fault = run(deploy.app, "rbac", "--role", role).exception
+        assert isinstance(fault, InputError)
+        assert str(fault).startswith(f"--role {role} without a namespace: accepted is -n NAMESPACE")
+
+
+def test_a_prober_may_create_every_form_of_a_probe_and_touch_nothing_else() -> None:
+    """Jobs of the forms there are; no node is changed, no secret read, no role bound."""
+    found = set(grants(manifests("--role", "prober", "-n", "probes")))
+    created = {resource for verb, resource in found if verb == "create"}
+    assert created == {form.resource for form in forms().values()} | {"pods/exec"}
+    assert {resource for _, resource in found} == created | {"pods"}
+    assert not any("*" in resource for _, resource in found)
+    attach = set(grants(manifests("--role", "attach", "-n", "team-a")))
+    assert attach == {("get", "pods"), ("get", "pods/exec"), ("create", "pods/exec")}

@@ -15,6 +15,7 @@ from tests.gangs.synthetic_cluster import pod, thing
 from tests.kube.fake_api import FakeApi, Running, write_kubeconfig
 
 RAILS = ["--interface", "net1,net2"]
+IMAGE = ["--image", "python:3.12-slim"]
 MULTUS = "k8s.v1.cni.cncf.io/network-status"
 
 
@@ -36,10 +37,10 @@ def gang(size: int, running: int, **more: Any) -> list[dict[str, Any]]:
     return [job, *pods]
 
 
-def run(folder: Path, objects: list[dict[str, Any]], *options: str) -> Result:
+def run(folder: Path, objects: list[dict[str, Any]], *options: str, how: str = "exec") -> Result:
     with Running(FakeApi().add(*objects)) as api:
         config = write_kubeconfig(folder / "config", api.url)
-        words = ["gang", "train", "--as", "exec", "--kubeconfig", str(config), *options]
+        words = ["gang", "train", "--as", how, "--kubeconfig", str(config), *options]
         return CliRunner().invoke(probe.app, words)
 
 
@@ -106,3 +107,51 @@ def test_two_pods_on_one_node_are_told_apart(tmp_path: Path) -> None:
         body["spec"]["nodeName"] = "gpu-0"
     done = run(tmp_path, objects, *RAILS, "--dry-run", "--output", "plain")
     assert "attach to 2 pods on 1 nodes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "gpus", "disturbs"),
+    [
+        ([], 16, "disturbs: nobody, if the scheduler finds room; asks for 16 GPUs"),
+        (["--without-gpus"], 0, "disturbs: the network traffic of whatever runs on these nodes; asks for no GPU"),
+        (["--resource", "rdma/hca=1"], 0, "disturbs: the network traffic of whatever runs on these nodes"),
+    ],
+)
+def test_a_gang_of_its_own_is_planned_with_what_it_asks_for(
+    tmp_path: Path, options: list[str], gpus: int, disturbs: str
+) -> None:
+    """What is created, where, and how many GPUs it takes: by default as many as the gang's own pods."""
+    done = run(tmp_path, gang(2, 2), *RAILS, *IMAGE, *options, "--dry-run", "--output", "plain", how="job")
+    assert done.exit_code == 0, done.exception
+    lines = done.stdout.splitlines()
+    assert lines[0] == "probe of gang team-a/train (indexed_job): a gang of its own beside 2 pods on 2 nodes"
+    assert lines[2].startswith(disturbs)
+    assert "creates: jobs.batch netkit-probe in namespace team-a with 2 pods;" in lines[4]
+    plan = json.loads(
+        run(tmp_path, gang(2, 2), *RAILS, *IMAGE, *options, "--dry-run", "--output", "json", how="job").stdout
+    )
+    assert (plan["as"], plan["gpus"]) == ("job", gpus)
+
+
+@pytest.mark.parametrize(
+    ("how", "options", "said"),
+    [
+        ("job", [], "--as job without --image"),
+        ("job", ["--image", "a b"], "--image 'a b'"),
+        ("job", [*IMAGE, "--resource", "gpu"], "--resource 'gpu': accepted is NAME=COUNT"),
+        ("job", [*IMAGE, "--resource", "rdma/hca=0"], "--resource 'rdma/hca=0'"),
+        ("job", [*IMAGE, "--probe-namespace", "No"], "--probe-namespace 'No'"),
+        ("exec", IMAGE, "--as exec with an option of --as job"),
+    ],
+)
+def test_wishes_for_a_gang_of_its_own_are_checked(tmp_path: Path, how: str, options: list[str], said: str) -> None:
+    """What was given, what is accepted; nothing was done."""
+    fault = run(tmp_path, gang(2, 2), *RAILS, *options, "--yes", how=how).exception
+    assert isinstance(fault, InputError)
+    assert str(fault).startswith(said)
+
+
+def test_a_gang_without_nodes_has_no_place_for_a_probe(tmp_path: Path) -> None:
+    """Pods that have ended still name their nodes; pods that never had one do not."""
+    fault = run(tmp_path, gang(2, 1), *RAILS, *IMAGE, "--yes", how="job").exception
+    assert str(fault).startswith("gang team-a/train: 1 of 2 pods have no node: train-1 (Pending)")

@@ -31,6 +31,7 @@ from netkit.sources.kube_socket import Endpoint, endpoint_of
 
 FAN_OUT = 32
 LOOK_SECONDS = 45.0
+_SECOND_LOOK_SECONDS = 1.0
 _STDERR_KEPT_BYTES = 4096
 _GRACE_SECONDS = 2.0
 _MOST_NAMED = 5
@@ -72,7 +73,17 @@ class ExecLauncher:
 
 
 def look_inside_pods(endpoint: Endpoint, members: Sequence[Member]) -> list[dict[str, Any] | Missing]:
-    """Return by member what `netkit.probe.pod_check` sees in its container."""
+    """Return by member what `netkit.probe.pod_check` sees in its container; who does not answer is asked once more."""
+    seen = _look(endpoint, members)
+    unclear = [rank for rank, inside in enumerate(seen) if isinstance(inside, Missing)]
+    if unclear:
+        time.sleep(_SECOND_LOOK_SECONDS)
+        for rank, inside in zip(unclear, _look(endpoint, [members[rank] for rank in unclear]), strict=True):
+            seen[rank] = inside
+    return seen
+
+
+def _look(endpoint: Endpoint, members: Sequence[Member]) -> list[dict[str, Any] | Missing]:
     source = files("netkit.probe").joinpath("pod_check.py").read_bytes()
     nonces = [secrets.token_hex(16) for _ in members]
     commands = [

@@ -11,7 +11,7 @@ from tests.e2e.kube.control_plane import ControlPlane, api_server, start_control
 from tests.e2e.kube.go_tools import UnavailableError
 from tests.e2e.kube.nodes import add_nodes
 
-USERS = ("viewer", "stranger")
+USERS = ("viewer", "stranger", "prober", "attacher")
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from netkit.lab.state import LabState
@@ -52,3 +55,24 @@ def put_in_lab(api: Api, pods: list[Object], lab: LabState, folder: Path, **envi
                 "spec": {"execs": [{"local": {"envs": envs}}]},
             }
         )
+
+
+@contextmanager
+def following(api: Api, namespace: str, selector: str, lab: LabState, folder: Path) -> Iterator[None]:
+    """While this lasts, pods with these labels get their lab node as soon as they have one in the cluster."""
+    stopped, known = threading.Event(), set[str]()
+
+    def follow() -> None:
+        while not stopped.wait(0.1):
+            pods = api.items(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
+            fresh = [pod for pod in pods if pod["spec"].get("nodeName") and pod["metadata"]["uid"] not in known]
+            put_in_lab(api, fresh, lab, folder)
+            known.update(pod["metadata"]["uid"] for pod in fresh)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join(10)

@@ -1,0 +1,151 @@
+"""Options of a probe that creates a gang of its own, and the gang they ask for."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+import secrets
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkit.cli.probing import require
+from netkit.errors import InputError
+from netkit.model.text import visible
+
+if TYPE_CHECKING:
+    from netkit.gangs.view import GangView
+    from netkit.model.kube_object import KubeObject
+    from netkit.probe.gang_targets import Target
+    from netkit.probe.probe_job import JobForm, ProbeJob
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_IMAGE = re.compile(r"[A-Za-z0-9][\w./:@-]{0,300}")
+_RESOURCE = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62})=([1-9][0-9]{0,4})")
+_SECONDS = 600
+
+ImageOption = Annotated[
+    str | None, typer.Option("--image", help="Image of the probe's own pods; it needs Python.", show_default=False)
+]
+ProbeNamespaceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--probe-namespace", help="Where the probe's own gang is created; default: the gang's.", show_default=False
+    ),
+]
+ResourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        help="What each pod asks for instead of what the gang's pods ask for: rdma/hca=1; may be repeated.",
+        metavar="NAME=COUNT",
+        show_default=False,
+    ),
+]
+WithoutGpusOption = Annotated[
+    bool, typer.Option("--without-gpus", help="Ask for no GPUs: fits beside a gang that runs, and disturbs it.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnGangWishes:
+    """What the options ask for; checked when made."""
+
+    image: str | None = None
+    namespace: str | None = None
+    resources: tuple[str, ...] = ()
+    without_gpus: bool = False
+
+    def __post_init__(self) -> None:
+        given, image = visible(self.namespace or "", 80), visible(self.image or "", 200)
+        require(self.namespace is None or _LABEL.fullmatch(self.namespace), f"--probe-namespace {given!r}", "a name")
+        require(self.image is None or _IMAGE.fullmatch(self.image), f"--image {image!r}", "the name of an image")
+        for text in self.resources:
+            require(_RESOURCE.fullmatch(text), f"--resource {visible(text, 80)!r}", "NAME=COUNT such as rdma/hca=1")
+
+    @property
+    def any(self) -> bool:
+        """Whether any of the options was given."""
+        return self != OwnGangWishes()
+
+
+def own_gang(
+    view: GangView, targets: tuple[Target, ...], wishes: OwnGangWishes, python: str
+) -> tuple[ProbeJob, JobForm]:
+    """Return the gang to create beside this one, in the form its scheduler understands.
+
+    Raises:
+        InputError: no image was named, or two pods share a node.
+    """
+    from netkit.probe.probe_job import ProbeJob, forms
+
+    if wishes.image is None:
+        raise InputError("--as job without --image", "an image that has Python, such as --image python:3.12-slim")
+    nodes = tuple(target.pod.node for target in targets)
+    require(len(set(nodes)) == len(nodes), f"gang {view.gang.key} with two pods on one node", "--as exec")
+    known = forms()
+    form = next((known[system] for system in view.gang.systems if system in known), known["indexed_job"])
+    pod = view.pods[targets[0].pod.uid]
+    job = ProbeJob(
+        id=secrets.token_hex(4),
+        namespace=wishes.namespace or view.gang.namespace,
+        nodes=nodes,
+        image=wishes.image,
+        python=python,
+        seconds=_SECONDS,
+        operator=visible(f"{getpass.getuser()}@{socket.gethostname()}", 200),
+        resources=_resources(pod, wishes),
+        networks=_networks(pod),
+        scheduler=pod.text("spec", "schedulerName"),
+        queue=_queue(pod),
+    )
+    return job, form
+
+
+def _resources(pod: KubeObject, wishes: OwnGangWishes) -> Mapping[str, str]:
+    from netkit.gangs.requests import requests
+    from netkit.model.gang import DeviceKind
+
+    if wishes.resources:
+        pairs = (text.rpartition("=") for text in wishes.resources)
+        asked = {name: count for name, _, count in pairs}
+    else:
+        asked = {name: str(count) for name, _, count in requests(pod)}
+    if not wishes.without_gpus:
+        return asked
+    kinds = {name: kind for name, kind, _ in requests(pod)}
+    return {name: count for name, count in asked.items() if kinds.get(name) in (None, DeviceKind.NIC)}
+
+
+def _networks(pod: KubeObject) -> str:
+    """Return the gang's networks, named with their namespace: the probe may live in another one."""
+    from netkit.probe.probe_job import NETWORKS
+
+    text = pod.annotation(NETWORKS)
+    if not text.lstrip().startswith("["):
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        return ",".join(name if "/" in name else f"{pod.namespace}/{name}" for name in names)
+    try:
+        rows: Any = json.loads(text)
+    except ValueError:
+        return ""
+    return json.dumps([{"namespace": pod.namespace, **row} for row in rows if isinstance(row, dict)])
+
+
+def _queue(pod: KubeObject) -> str:
+    from netkit.probe.job_forms.kueue import QUEUE
+
+    return pod.label(QUEUE) or pod.annotation("volcano.sh/queue-name") or pod.label("volcano.sh/queue-name")
+
+
+def gpus_of(job: ProbeJob) -> int:
+    """Return how many accelerators each pod of a probe asks for."""
+    from netkit.gangs.requests import kind_of_resource
+    from netkit.model.gang import DeviceKind
+
+    kinds = (DeviceKind.GPU, DeviceKind.NPU)
+    return sum(int(count) for name, count in job.resources.items() if kind_of_resource(name) in kinds)

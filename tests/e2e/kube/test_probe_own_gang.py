@@ -1,0 +1,168 @@
+"""`netkit probe gang --as job`: a gang of netkit's own, admitted by the scheduler, measured, and removed again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkit.errors import ProbeError
+from netkit.lab import lifecycle
+from netkit.lab.faults import Fault, Place, Where
+from netkit.lab.shape import checked_shape
+from netkit.lab.state import LabState, load
+from netkit.model.probe import Direction
+from tests.e2e.kube.api import Object
+from tests.e2e.kube.commands import netkit
+from tests.e2e.kube.control_plane import ADMIN, ControlPlane
+from tests.e2e.kube.pods_in_lab import following, make_programs
+from tests.e2e.kube.processes import wait_until
+from tests.e2e.kube.scenario import condition, play, running
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+
+NAMESPACE, NODES, RAILS, RATE = "probe", 8, 2, 200e6 / 8
+# A machine that is busy with other things makes a probe inconclusive, and that is right.
+ATTEMPTS = 3
+SUBNETS = "10.0.0.0/16,10.1.0.0/16"
+OURS = "app.kubernetes.io/managed-by=netkit"
+JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+VOLCANO_JOBS = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{NAMESPACE}/jobs"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[LabState]:
+    """Eight nodes, two rails, two leaves, as the pool of fake nodes says."""
+    name = f"e2e-own-{os.getpid()}"
+    shape = checked_shape(nodes=NODES, rails=RAILS, leaves=2, rate=RATE, uplink_rate=None)
+    try:
+        lifecycle.up(shape, name, owner=os.getpid())
+    except ProbeError as refused:
+        pytest.skip(f"no lab on this machine: {refused}")
+    yield load(name)
+    lifecycle.down(name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("programs")
+    make_programs(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def train(plane: ControlPlane) -> None:
+    """A gang of eight pods that holds every GPU of its nodes."""
+    play(plane.admin, "probe/train")
+    wait_until(
+        lambda: len([pod for pod in running(plane.admin, NAMESPACE) if _is_train(pod)]) == NODES,
+        60,
+        lambda: "the gang does not run",
+    )
+
+
+def _is_train(pod: Object) -> bool:
+    return bool(pod["metadata"]["labels"].get("batch.kubernetes.io/job-name") == "train")
+
+
+def words(folder: Path, gang: str, *options: str) -> list[str]:
+    python = ["--python", str(folder / "pod-python"), "--image", "python:3.12-slim"]
+    return ["probe", "gang", gang, "-n", NAMESPACE, *python, "--subnet", SUBNETS, *options]
+
+
+def probe(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> tuple[int, dict[str, Any], str]:
+    options = ["--resource", "rdma/hca=1", "--yes", "--seed", "5", "--output", "json"]
+    with following(plane.admin, NAMESPACE, OURS, lab, folder):
+        for _ in range(ATTEMPTS):
+            done = netkit(plane, *words(folder, gang, *options))
+            assert "Traceback" not in done.stderr
+            report = json.loads(done.stdout) if done.stdout else {}
+            if report.get("verdict") != "inconclusive":
+                break
+    return done.returncode, report, done.stderr
+
+
+def left(plane: ControlPlane) -> list[str]:
+    """Pods of netkit's own that are still there."""
+    pods = plane.admin.items(f"/api/v1/namespaces/{NAMESPACE}/pods?labelSelector={OURS}")
+    return [pod["metadata"]["name"] for pod in pods]
+
+
+@pytest.mark.usefixtures("train")
+def test_a_slow_rail_is_named_by_a_gang_of_netkits_own(plane: ControlPlane, lab: LabState, folder: Path) -> None:
+    """One pod a node, asked of the scheduler; the slow rail is named; nothing is left."""
+    fault = Fault(where=Where(place=Place.NODE, node="n3", rail=1), slowdown=0.2, direction=Direction.TX)
+    lifecycle.set_fault(lab.name, fault)
+    try:
+        status, report, said = probe(plane, lab, folder, "train")
+    finally:
+        lifecycle.clear_faults(lab.name, None)
+    assert (status, report.get("verdict")) == (1, "slow"), said
+    [finding] = report["findings"]
+    assert (finding["class"], finding["node"], finding["rail"]) == ("rail", "probe-3", 1)
+    assert {pod["node"] for pod in report["pods"]} == {f"probe-{node}" for node in range(NODES)}
+    assert all(pod["pod"].startswith("netkit-probe-") for pod in report["pods"])
+    assert left(plane) == []
+    assert [job["metadata"]["name"] for job in plane.admin.items(JOBS)] == ["train"]
+
+
+def test_volcano_admits_the_probes_gang_and_a_healthy_one_is_healthy(
+    volcano: ControlPlane, lab: LabState, folder: Path
+) -> None:
+    """A gang that Volcano admitted is probed by another that Volcano admits as a whole."""
+    if not any(pod["metadata"]["name"] == NAMESPACE for pod in volcano.admin.items("/api/v1/namespaces")):
+        volcano.admin.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+    play(volcano.admin, "probe/vtrain")
+    wait_until(lambda: _phase(volcano) == "Running", 60, lambda: f"the gang is {_phase(volcano)}")
+    status, report, said = probe(volcano, lab, folder, "vtrain")
+    assert (status, report.get("verdict"), report.get("findings")) == (0, "healthy", []), said
+    assert all(pod["pod"].startswith("netkit-probe-probe-") for pod in report["pods"])
+    assert left(volcano) == []
+    assert [job["metadata"]["name"] for job in volcano.admin.items(VOLCANO_JOBS)] == ["vtrain"]
+
+
+def _phase(plane: ControlPlane) -> str:
+    return str(plane.admin.get(f"{VOLCANO_JOBS}/vtrain").get("status", {}).get("state", {}).get("phase"))
+
+
+@pytest.mark.fault("H07")
+@pytest.mark.usefixtures("train")
+def test_a_killed_netkit_leaves_a_job_with_a_deadline_that_cleanup_finds(plane: ControlPlane, folder: Path) -> None:
+    """SIGKILL while the gang waits for room: the job is there, bears its deadline, refuses a second, and is removed."""
+    code = "from netkit.cli.app import main; main()"
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(ADMIN))}
+    with subprocess.Popen([sys.executable, "-c", code, *words(folder, "train", "--yes")], env=env) as first:
+        wait_until(lambda: len(left(plane)) == NODES, 60, lambda: "no probe was created")
+        second = netkit(plane, *words(folder, "train", "--yes"))
+        first.send_signal(signal.SIGKILL)
+    assert second.returncode == 3
+    assert f"another one is under way in namespace {NAMESPACE}, by " in second.stderr
+    job = plane.admin.get(f"{JOBS}/netkit-probe")
+    assert job["spec"]["activeDeadlineSeconds"] == job["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 600
+    assert not condition(job, "Complete")
+    assert "found jobs.batch probe/netkit-probe of probe " in netkit(plane, "cleanup", "-n", NAMESPACE).stdout
+    assert "removed jobs.batch" in netkit(plane, "cleanup", "-n", NAMESPACE, "--yes").stdout
+    wait_until(lambda: left(plane) == [], 60, lambda: f"{left(plane)} are left")
+
+
+@pytest.mark.fault("H07")
+@pytest.mark.usefixtures("train")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_netkit_removes_its_gang(
+    plane: ControlPlane, folder: Path, number: signal.Signals, status: int
+) -> None:
+    """Ctrl-C and SIGTERM end in nothing left, and in the status that says so."""
+    code = "from netkit.cli.app import main; main()"
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(ADMIN))}
+    with subprocess.Popen([sys.executable, "-c", code, *words(folder, "train", "--yes")], env=env) as process:
+        wait_until(lambda: len(left(plane)) == NODES, 60, lambda: "no probe was created")
+        process.send_signal(number)
+        assert process.wait(60) == status
+    assert left(plane) == []
