@@ -176,7 +176,7 @@ class Running:
 
     async def _start(self) -> web.AppRunner:
         application = web.Application()
-        application.router.add_route("GET", "/{anything:.*}", self._api.handle)
+        application.router.add_route("*", "/{anything:.*}", self._api.handle)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         context = None

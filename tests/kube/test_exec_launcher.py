@@ -103,7 +103,7 @@ def test_no_more_than_32_agents_are_starting_at_once() -> None:
 
 @pytest.mark.fault("G13")
 def test_a_pod_that_goes_away_is_named_with_its_fate() -> None:
-    """A connection that breaks is asked after at the API server; an agent that exits by itself is not."""
+    """What a broken connection means, the API server is asked."""
 
     async def breaks(asked: Asked) -> None:
         await asked.accept()

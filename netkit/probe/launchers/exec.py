@@ -202,14 +202,12 @@ class PodSessions:
             yield self._end(pod)
 
     def _end(self, pod: _Pod) -> Ended:
-        """Let go of an agent that has ended; where its command did not end by itself, ask what became of the pod."""
+        """Let go of an agent that has ended, and ask what became of its pod: eviction looks like any SIGKILL."""
         self._rejected[pod.rank] = pod.reader.rejected
         del self._pods[pod.rank]
         outcome = pod.exec.outcome
         assert outcome is not None
-        said = [pod.last_words]
-        if outcome.exit_code is None:
-            said.append(self._fate(self._members[pod.rank]))
+        said = (pod.last_words, self._fate(self._members[pod.rank]))
         return Ended(rank=pod.rank, how=outcome.how, said="; ".join(filter(None, said)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from netkit.catalogue.kube_resources import RESOURCES
-from netkit.errors import NetkitError, ProbeError, SourceError
+from netkit.errors import NetkitError, ProbeError
 from netkit.gangs.pod_words import why_unplaced
 from netkit.model.kube_object import KubeObject
 from netkit.model.probe import ProbedPod
@@ -48,8 +48,8 @@ class JobLauncher:
             ProbeError: another probe is under way, or the gang did not start in time.
         """
         made = OwnGang(self.open_access, self.job, self.form)
-        made.create()
         try:
+            made.create()
             self.placed[:] = made.wait_until_it_runs(self.start_seconds)
             where = {pod.node: destination(pod.namespace, pod.pod, CONTAINER) for pod in self.placed}
             reached = [replace(member, destination=where[member.name]) for member in members]
@@ -94,6 +94,7 @@ class OwnGang:
         self._open = open_access
         self._job = job
         self._form = form
+        self._may_exist = False
 
     def create(self) -> None:
         """Create the gang, unless there is one already.
@@ -102,16 +103,15 @@ class OwnGang:
             ProbeError: somebody's probe is under way in this namespace.
         """
         api = self._api()
+        self._may_exist = True
         try:
             api.send("POST", self._path, self._form.render(self._job), self._what("create"))
         except RefusedError as refused:
+            # A server in trouble may have done it all the same.
+            self._may_exist = refused.status >= 500
             if refused.status != 409:
                 raise
             raise ProbeError("starting a probe", self._other(api), "wait for it, or: netkit cleanup") from refused
-        except SourceError:
-            # The answer was lost: the gang may have been made.
-            self.remove()
-            raise
         finally:
             api.close()
 
@@ -127,16 +127,17 @@ class OwnGang:
             time.sleep(_POLL_SECONDS)
 
     def remove(self) -> None:
-        """Delete the gang and wait until no pod of it is left.
+        """Delete the gang, unless none was made, and wait until no pod of it is left.
 
         Raises:
             ProbeError: the API server did not do it; the message holds the command that does.
         """
         deadline = time.monotonic() + GONE_SECONDS
-        while True:
+        while self._may_exist:
             try:
                 self._delete()
                 if not self._pods():
+                    self._may_exist = False
                     return
                 cause = "its pods are still there"
             except NetkitError as fault:
