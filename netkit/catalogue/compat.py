@@ -136,7 +136,6 @@ def _network() -> Iterator[CompatRow]:
     for metric, name in (
         (link.UP, "node_network_carrier"),
         (link.SPEED, "node_network_speed_bytes"),
-        (link.MTU, "node_network_mtu_bytes"),
         (link.UPS, "node_network_carrier_up_changes_total"),
         (link.DOWNS, "node_network_carrier_down_changes_total"),
     ):

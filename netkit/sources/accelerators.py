@@ -38,8 +38,8 @@ def read_accelerators(tree: Tree, drivers: Drivers | None) -> Accelerators:
         nvidia=nvidia,
         amd=read_amd_gpus(tree),
         ascend=ascend,
-        cambricon=_tool(drivers, parse_cnmon, "cnmon"),
-        hygon=_tool(drivers, parse_hy_smi, "hy-smi"),
+        cambricon=read_cambricon(drivers),
+        hygon=read_hygon(drivers),
         npu_ports=ascend if isinstance(ascend, Missing) else read_npu_ports(drivers, ascend),
         nvidia_matrix=nvidia if isinstance(nvidia, Missing) else drivers.tool("nvidia-smi", "topo", "-m"),
     )
@@ -56,6 +56,16 @@ def read_nvidia(drivers: Drivers) -> GpuInventory | Missing:
         return found if by_tool.reason is Reason.ABSENT else by_tool
     links = _tool(drivers, parse_link_status, "nvidia-smi", "nvlink", "--status")
     return by_tool if isinstance(links, Missing) else with_links(by_tool, links)
+
+
+def read_cambricon(drivers: Drivers) -> GpuInventory | Missing:
+    """Ask `cnmon`."""
+    return _tool(drivers, parse_cnmon, "cnmon")
+
+
+def read_hygon(drivers: Drivers) -> GpuInventory | Missing:
+    """Ask `hy-smi`."""
+    return _tool(drivers, parse_hy_smi, "hy-smi")
 
 
 def read_ascend(drivers: Drivers) -> GpuInventory | Missing:

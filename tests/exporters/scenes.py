@@ -17,6 +17,7 @@ from tests.sources import made_up, made_up_drivers
 from tests.sources import made_up_kernel as kernel
 from tests.sources.gpu.test_amd import machine as amd_machine
 from tests.sources.gpu.test_ascend import HCCN, INFO
+from tests.sources.gpu.test_tables import CNMON_5, HY_SMI
 
 
 class SaidDrivers:
@@ -133,6 +134,8 @@ WHOLE: Mapping[str, Scene] = MappingProxyType(
         "gpu": two_gpus,
         "amd": lambda: Machine(tree=amd_machine().tree(), open_kernel=None),
         "ascend": ascend,
+        "cambricon": lambda: with_drivers(SaidDrivers(texts={("cnmon",): CNMON_5})),
+        "hygon": lambda: with_drivers(SaidDrivers(texts={("hy-smi",): HY_SMI})),
     }
 )
 """By collector; `pods` and `nccl` have tests of their own with a kubelet and with files."""
@@ -148,6 +151,8 @@ INCOMPLETE: Mapping[str, Scene] = MappingProxyType(
         "optics": silent_kernel,
         "gpu": lost_gpu,
         "amd": nothing,
+        "cambricon": lambda: with_drivers(SaidDrivers()),
+        "hygon": lambda: with_drivers(SaidDrivers(texts={("hy-smi",): "no driver"})),
         "ascend": lambda: with_drivers(SaidDrivers(texts={("npu-smi", "info"): INFO})),
     }
 )

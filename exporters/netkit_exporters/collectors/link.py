@@ -23,7 +23,6 @@ _BYTES_PER_MEGABIT = 125_000
 _FILES: tuple[tuple[Metric, str, float], ...] = (
     (rows.UP, "carrier", 1),
     (rows.SPEED, "speed", _BYTES_PER_MEGABIT),
-    (rows.MTU, "mtu", 1),
     (rows.UPS, "carrier_up_count", 1),
     (rows.DOWNS, "carrier_down_count", 1),
 )
