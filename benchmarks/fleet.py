@@ -51,12 +51,12 @@ HEALTHY_VALUES: Mapping[str, float] = {
     "expected_bus_bandwidth_bytes_per_second": 400e9,
     "inspector_bus_bandwidth_bytes_per_second": 340e9,
     "module_temperature_celsius": 52.0,
-    "smallest_slowdown_seen_ratio": 0.045,
+    "smallest_detectable_slowdown_ratio": 0.045,
     "_info": 1.0,
     "priority_lossless": 1.0,
     "remap_failed": 0.0,
     "row_remap_pending": 0.0,
-    "finding_ratio": 0.31,
+    "finding_slowdown_ratio": 0.31,
     "last_success_timestamp_seconds": 0.0,
 }
 FAULTS: Mapping[str, float] = {
@@ -74,8 +74,40 @@ FAULTS: Mapping[str, float] = {
     "gpu_throttle_seconds_total": 0.3,
     "gpu_xid_total": 1 / 7200,
     "gpu_nvlink_errors_total": 0.2,
+    "rnr_nak_retry_packets_received_total": 0.02,
+    "req_transport_retries_exceeded_total": 0.02,
+    "port_discards_transmitted_total": 5.0,
+    "out_of_buffer_drops_total": 3.0,
+    "roce_slow_restart_total": 1.0,
+    "packet_sequence_errors_total": 2.0,
+    "rp_cnp_ignored_packets_received_total": 1.0,
+    "link_error_recovery_total": 0.01,
+    "link_downed_total": 0.001,
+    "port_errors_received_total": 1.0,
+    "local_link_integrity_errors_total": 0.001,
+    "excessive_buffer_overrun_errors_total": 0.001,
+    "global_pause_frames_total": 3.0,
+    "aer_errors_total": 0.1,
+    "collector_read_faults_total": 0.1,
+    "collector_success": 0.0,
+    "rdma_rate_bytes_per_second": 25e9,
+    "current_link_width": 8.0,
+    "row_remap_pending": 1.0,
+    "link_down_reason_info": 1.0,
+    "module_alarm": 1.0,
 }
-"""Growth a second on the faulty rail, or GPU, of the faulty node."""
+"""Growth a second, or value, on the faulty rail, or GPU, of the faulty node."""
+_OF_LABELS = (
+    ("result", "incomplete", 0.0),
+    ("result", "corrupt", 0.0),
+    ("class", "driver", 0.0),
+    ("verdict", "slow", 1.0),
+    ("verdict", "healthy", 0.0),
+    ("verdict", "inconclusive", 0.0),
+)
+"""Labels that decide alone."""
+_ONLY_ILL = ("link_down_reason_info", "module_alarm")
+_ONLY_WELL = ("exporter_build_info",)
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "port": ("1",),
     "priority": ("3",),
@@ -166,18 +198,18 @@ def _labels(row: Metric, node: int, rail: int | None) -> dict[str, str]:
 
 
 def _level(row: Metric, ill: bool, labels: Mapping[str, str]) -> float | None:
-    """Return growth a second or value; None for a series that is not there when all is well."""
+    """Return growth a second or value; None for a series that is not there in this state."""
     if row in _OF_OTHERS:
         return _OF_OTHERS[row]
-    if labels.get("result") in ("incomplete", "corrupt") or labels.get("class") == "driver":
-        return 0.0
-    if labels.get("verdict"):
-        return float(labels["verdict"] == "slow")
-    if ill and (fault := _longest(row.name, FAULTS)) is not None:
-        return fault
-    if row.kind is Kind.COUNTER:
-        return _longest(row.name, HEALTHY_RATES) or 0.0
-    return _longest(row.name, HEALTHY_VALUES)
+    if row.name.endswith(_ONLY_WELL if ill else _ONLY_ILL):
+        return None
+    for name, value, level in _OF_LABELS:
+        if labels.get(name) == value:
+            return level
+    fault = _longest(row.name, FAULTS) if ill else None
+    usual = _longest(row.name, HEALTHY_RATES if row.kind is Kind.COUNTER else HEALTHY_VALUES)
+    still = 0.0 if row.kind is Kind.COUNTER else None
+    return next((level for level in (fault, usual, still) if level is not None), None)
 
 
 def _longest(name: str, table: Mapping[str, float]) -> float | None:

@@ -18,6 +18,7 @@ from netkit.catalogue.exit_codes import EXIT_CODES
 from netkit.checks import rules
 from netkit.cli.app import app, mount_plugins
 from netkit.gangs.rules import gang_rules
+from netkit_dashboards.reference import alerts_page, dashboards_page
 
 HOME = Path(__file__).parents[1]
 WIDTH = 100
@@ -128,7 +129,14 @@ def _counter_cells(row: CounterRow, area: str) -> list[str]:
     return [f"`{row.name}`", str(row.form.bits or ""), row.form.overflow, f"`{row.series(area)}`", row.help]
 
 
-PAGES = {"cli.md": command_line_page, "counters.md": counters_page, "metrics.md": metrics_page, "rules.md": rules_page}
+PAGES = {
+    "alerts.md": alerts_page,
+    "cli.md": command_line_page,
+    "counters.md": counters_page,
+    "dashboards.md": dashboards_page,
+    "metrics.md": metrics_page,
+    "rules.md": rules_page,
+}
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ _RECEIVED = _ASK.value(OCCUPANCY, direction="received")
 _SENT = _ASK.value(OCCUPANCY, direction="sent")
 _LOSSLESS = f"{_ON_PRIORITY} {_ASK.value(pfc.LOSSLESS)} == 1"
 _DROPS = " or ".join(
-    _ASK.rate(ethtool.COUNTERS[stem])
+    f"{_ASK.rate(ethtool.COUNTERS[stem])} > 0"
     for stem in ("priority_discards", "priority_buffer_discards", "priority_congestion_discards")
 )
 
@@ -123,7 +123,7 @@ _HOW = Row(
             kind=Kind.TIME_SERIES,
             title="Drops of lossless priorities",
             description="Packets dropped on priorities that must not drop. Playbook: lossless-drops.",
-            queries=(Query(expr=largest(f"({_DROPS}) > 0 and {_LOSSLESS}", _DEVICE), legend=_LEGEND),),
+            queries=(Query(expr=largest(f"({_DROPS}) and {_LOSSLESS}", _DEVICE), legend=_LEGEND),),
             healthy_empty=True,
             unit=Unit.PACKETS_PER_SECOND,
             least=0,

@@ -39,6 +39,7 @@ _ALLOWED = 0.01
 """Share of port-minutes that may be congested: the objective is 99 %."""
 _FAST_BURN = 14.4
 _LOSSLESS = f"{_ON_PRIORITY} {pfc.LOSSLESS.name} == 1"
+_DROPPED = " or ".join(f"{rate(one, '5m')} > 0" for one in _DISCARDS)
 _RX, _TX = {"direction": "received"}, {"direction": "sent"}
 
 ALERTS = (
@@ -158,7 +159,7 @@ ALERTS = (
         name="LosslessPriorityDrops",
         component="congestion",
         severity=Severity.CRITICAL,
-        condition=f"({' or '.join(rate(one, '5m') for one in _DISCARDS)}) > 0 and {_LOSSLESS}",
+        condition=f"({_DROPPED}) and {_LOSSLESS}",
         identity=_PRIORITY,
         profiles=WITH_PFC,
         hold=2 * MINUTE,
@@ -170,6 +171,7 @@ ALERTS = (
         dashboard="netkit-pfc",
         panel="Drops of lossless priorities",
         trial=(
+            Supply(series=_DISCARDS[0], quiet=0.0, firing=0.0),
             Supply(series=_DISCARDS[1], quiet=0.0, firing=5.0),
             Supply(series=pfc.LOSSLESS, quiet=1.0, firing=1.0),
         ),
