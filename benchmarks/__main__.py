@@ -34,6 +34,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
     "exporter_load": [()],
     "exporter_soak": [()],
+    "rules": [("--ports", "1000")],
 }
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from netkit.errors import ExitStatus, InputError, SourceError
+from netkit_dashboards.extra import demand
 from netkit_dashboards.forms import BoardFormat, Theme
 
 app = typer.Typer(
@@ -32,6 +33,7 @@ def build(
 
     Example: netkit dashboards build -o out --format configmap
     """
+    demand()
     from netkit_dashboards.delivery import files
     from netkit_dashboards.folder import write
 
@@ -45,6 +47,7 @@ def lint() -> None:
 
     Example: netkit dashboards lint
     """
+    demand()
     from netkit_dashboards.lint.boards import findings
     from netkit_dashboards.lint.finding import report
 
@@ -65,6 +68,7 @@ def preview(
 
     Example: netkit dashboards preview --prometheus http://localhost:9090 -o pages --variable node=n1
     """
+    demand()
     from netkit_dashboards.folder import write
     from netkit_dashboards.preview.pages import pages
 
@@ -85,6 +89,7 @@ def push(grafana: GrafanaOption, token_file: TokenFileOption = None, token_env: 
 
     Example: netkit dashboards push --grafana https://grafana.example.org --token-file token
     """
+    demand()
     from netkit_dashboards.grafana_api import Grafana
     from netkit_dashboards.pushing import Outcome
     from netkit_dashboards.pushing import push as put
@@ -104,6 +109,7 @@ def diff(grafana: GrafanaOption, token_file: TokenFileOption = None, token_env: 
 
     Example: netkit dashboards diff --grafana https://grafana.example.org --token-env GRAFANA_TOKEN
     """
+    demand()
     from netkit_dashboards.grafana_api import Grafana, GrafanaError
     from netkit_dashboards.pushing import difference
     from netkit_dashboards.token import read_token

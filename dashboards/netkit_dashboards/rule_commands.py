@@ -9,6 +9,7 @@ import typer
 from netkit.catalogue.fabric_profiles import Profile
 from netkit.errors import InputError
 from netkit_dashboards.dashboard_commands import FolderOption
+from netkit_dashboards.extra import demand
 from netkit_dashboards.forms import RuleFormat
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ def build(
 
     Example: netkit rules build -o out --profile pfc-only --grafana-url https://grafana.example.org
     """
+    demand()
     from netkit_dashboards.folder import write
     from netkit_dashboards.rule_delivery import rule_files
     from netkit_dashboards.rule_file import Places, Rendering
@@ -65,6 +67,7 @@ def lint() -> None:
 
     Example: netkit rules lint
     """
+    demand()
     from netkit_dashboards.lint.finding import report
     from netkit_dashboards.lint.rules import findings
 
