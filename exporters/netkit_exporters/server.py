@@ -14,6 +14,7 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -30,7 +31,8 @@ REST_SECONDS = 0.25
 _ACCEPTS_AT_ONCE = 64
 _DESCRIPTORS_FOR_OTHERS = 64
 _STARVED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
-_TURNED_AWAY = busy("too many connections").head(keeps_open=False)
+_FULL = busy("too many connections")
+_TURNED_AWAY = _FULL.head(keeps_open=False) + _FULL.body
 _WAITING = (Stage.HANDSHAKE, Stage.HEADER)
 
 
@@ -172,7 +174,8 @@ class Server:
         self.usage.shed["busy"] += 1
         with accepted:
             if self._door.context() is None:
-                accepted.send(_TURNED_AWAY)
+                with suppress(OSError):
+                    accepted.send(_TURNED_AWAY)
 
     async def _connect(self, connection: Connection, accepted: socket.socket) -> None:
         context = self._door.context()

@@ -155,6 +155,22 @@ def test_answers_beyond_the_cap_are_asked_to_come_again(large: Served, monkeypat
     assert "Retry-After: 1" in head
 
 
+@pytest.mark.fault("A05")
+def test_whoever_finds_no_room_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every connection being written to, the next one gets a whole 503 with Retry-After, and is counted."""
+    monkeypatch.setattr("netkit_exporters.server.connection_cap", lambda: 1)
+    samples = [Sample(COUNT, (f"{number:05}", "x" * 500), 1.0) for number in range(4000)]
+    with served(refresher(collector(FakeTarget("large", lambda: samples), deadline=10.0), interval=30.0)) as exporter:
+        with exporter.connect() as first:
+            first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            first.sendall(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
+            first.recv(1)
+            with exporter.connect() as second:
+                status, head, body = answer(second)
+        assert (status, body, shed(exporter, "busy")) == (503, b"too many connections\n", 1)
+        assert "Retry-After: 1" in head
+
+
 @pytest.mark.fault("A06")
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
