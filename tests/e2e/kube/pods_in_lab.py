@@ -45,8 +45,8 @@ def put_in_lab(api: Api, pods: list[Object], lab: LabState, folder: Path, **envi
     for pod in pods:
         metadata, node = pod["metadata"], pod["spec"]["nodeName"]
         enter = lab.enter(f"n{node.rpartition('-')[2]}")
-        named = {"LAB_ENTER": json.dumps(enter), "PATH": f"{folder}:/usr/bin:/bin", **environment}
-        envs = [{"name": name, "value": value} for name, value in named.items()]
+        named = {"LAB_ENTER": json.dumps(enter), "POD": metadata["name"], "PATH": f"{folder}:/usr/bin:/bin"}
+        envs = [{"name": name, "value": value} for name, value in (named | environment).items()]
         api.apply(
             {
                 "apiVersion": "kwok.x-k8s.io/v1alpha1",

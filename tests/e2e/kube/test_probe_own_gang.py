@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from netkit.errors import ProbeError
 from netkit.lab import lifecycle
@@ -21,7 +22,7 @@ from netkit.lab.state import LabState, load
 from netkit.model.probe import Direction
 from tests.e2e.kube.api import Object
 from tests.e2e.kube.commands import netkit
-from tests.e2e.kube.control_plane import ADMIN, ControlPlane
+from tests.e2e.kube.control_plane import ControlPlane
 from tests.e2e.kube.pods_in_lab import following, make_programs
 from tests.e2e.kube.processes import wait_until
 from tests.e2e.kube.scenario import condition, play, running
@@ -32,8 +33,10 @@ NAMESPACE, NODES, RAILS, RATE = "probe", 8, 2, 200e6 / 8
 # A machine that is busy with other things makes a probe inconclusive, and that is right.
 ATTEMPTS = 3
 SUBNETS = "10.0.0.0/16,10.1.0.0/16"
+PROBER = "prober"
 OURS = "app.kubernetes.io/managed-by=netkit"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
+Grant = tuple[str, str, str]
 VOLCANO_JOBS = f"/apis/batch.volcano.sh/v1alpha1/namespaces/{NAMESPACE}/jobs"
 
 
@@ -58,8 +61,51 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def train(plane: ControlPlane) -> None:
-    """A gang of eight pods that holds every GPU of its nodes."""
+def granted(plane: ControlPlane) -> dict[str, set[Grant]]:
+    """The viewer's and the prober's role as they are printed, held by the user who probes here; grants by role."""
+    found = {}
+    for role, options in (("viewer", []), ("prober", ["-n", NAMESPACE])):
+        done = netkit(plane, "deploy", "rbac", "--role", role, *options, "--user", PROBER)
+        assert done.returncode == 0, done.stderr
+        manifests = list(yaml.safe_load_all(done.stdout))
+        _namespace(plane)
+        for manifest in manifests:
+            name = {"name": f"tests-{role}"}
+            reference = {"roleRef": {**manifest["roleRef"], **name}} if "roleRef" in manifest else {}
+            plane.admin.apply({**manifest, **reference, "metadata": {**manifest["metadata"], **name}})
+        found[role] = set(_grants(manifests))
+    return found
+
+
+def _grants(manifests: list[Object]) -> Iterator[Grant]:
+    for rule in (rule for manifest in manifests for rule in manifest.get("rules", ())):
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                yield from ((verb, group, resource) for verb in rule["verbs"])
+
+
+def _namespace(plane: ControlPlane) -> None:
+    if not any(one["metadata"]["name"] == NAMESPACE for one in plane.admin.items("/api/v1/namespaces")):
+        plane.admin.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+
+
+def _asked(plane: ControlPlane) -> set[Grant]:
+    """What the audit log says the prober asked of resources."""
+    return {
+        (
+            event["verb"],
+            where.get("apiGroup", ""),
+            "/".join(filter(None, (where["resource"], where.get("subresource")))),
+        )
+        for event in plane.requests_of(PROBER)
+        if (where := event.get("objectRef"))
+    }
+
+
+@pytest.fixture(scope="module")
+def train(plane: ControlPlane, granted: dict[str, set[Grant]]) -> None:
+    """A gang of eight pods that holds every GPU of its nodes, and a user who may probe it."""
+    assert granted["prober"]
     play(plane.admin, "probe/train")
     wait_until(
         lambda: len([pod for pod in running(plane.admin, NAMESPACE) if _is_train(pod)]) == NODES,
@@ -81,7 +127,7 @@ def probe(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> tuple[
     options = ["--resource", "rdma/hca=1", "--yes", "--seed", "5", "--output", "json"]
     with following(plane.admin, NAMESPACE, OURS, lab, folder):
         for _ in range(ATTEMPTS):
-            done = netkit(plane, *words(folder, gang, *options))
+            done = netkit(plane, *words(folder, gang, *options), user=PROBER)
             assert "Traceback" not in done.stderr
             report = json.loads(done.stdout) if done.stdout else {}
             if report.get("verdict") != "inconclusive":
@@ -113,12 +159,11 @@ def test_a_slow_rail_is_named_by_a_gang_of_netkits_own(plane: ControlPlane, lab:
     assert [job["metadata"]["name"] for job in plane.admin.items(JOBS)] == ["train"]
 
 
+@pytest.mark.usefixtures("granted")
 def test_volcano_admits_the_probes_gang_and_a_healthy_one_is_healthy(
     volcano: ControlPlane, lab: LabState, folder: Path
 ) -> None:
     """A gang that Volcano admitted is probed by another that Volcano admits as a whole."""
-    if not any(pod["metadata"]["name"] == NAMESPACE for pod in volcano.admin.items("/api/v1/namespaces")):
-        volcano.admin.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
     play(volcano.admin, "probe/vtrain")
     wait_until(lambda: _phase(volcano) == "Running", 60, lambda: f"the gang is {_phase(volcano)}")
     status, report, said = probe(volcano, lab, folder, "vtrain")
@@ -137,18 +182,19 @@ def _phase(plane: ControlPlane) -> str:
 def test_a_killed_netkit_leaves_a_job_with_a_deadline_that_cleanup_finds(plane: ControlPlane, folder: Path) -> None:
     """SIGKILL while the gang waits for room: the job is there, bears its deadline, refuses a second, and is removed."""
     code = "from netkit.cli.app import main; main()"
-    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(ADMIN))}
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(PROBER))}
     with subprocess.Popen([sys.executable, "-c", code, *words(folder, "train", "--yes")], env=env) as first:
         wait_until(lambda: len(left(plane)) == NODES, 60, lambda: "no probe was created")
-        second = netkit(plane, *words(folder, "train", "--yes"))
+        second = netkit(plane, *words(folder, "train", "--yes"), user=PROBER)
         first.send_signal(signal.SIGKILL)
     assert second.returncode == 3
     assert f"another one is under way in namespace {NAMESPACE}, by " in second.stderr
     job = plane.admin.get(f"{JOBS}/netkit-probe")
     assert job["spec"]["activeDeadlineSeconds"] == job["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 600
     assert not condition(job, "Complete")
-    assert "found jobs.batch probe/netkit-probe of probe " in netkit(plane, "cleanup", "-n", NAMESPACE).stdout
-    assert "removed jobs.batch" in netkit(plane, "cleanup", "-n", NAMESPACE, "--yes").stdout
+    listed, removed = (netkit(plane, "cleanup", "-n", NAMESPACE, *more, user=PROBER).stdout for more in ([], ["--yes"]))
+    assert "found jobs.batch probe/netkit-probe of probe " in listed
+    assert "removed jobs.batch" in removed
     wait_until(lambda: left(plane) == [], 60, lambda: f"{left(plane)} are left")
 
 
@@ -160,9 +206,58 @@ def test_an_interrupted_netkit_removes_its_gang(
 ) -> None:
     """Ctrl-C and SIGTERM end in nothing left, and in the status that says so."""
     code = "from netkit.cli.app import main; main()"
-    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(ADMIN))}
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(PROBER))}
     with subprocess.Popen([sys.executable, "-c", code, *words(folder, "train", "--yes")], env=env) as process:
         wait_until(lambda: len(left(plane)) == NODES, 60, lambda: "no probe was created")
         process.send_signal(number)
         assert process.wait(60) == status
     assert left(plane) == []
+
+
+@pytest.mark.usefixtures("train")
+def test_the_probers_role_is_what_a_probe_asks_for(
+    volcano: ControlPlane, lab: LabState, folder: Path, granted: dict[str, set[Grant]]
+) -> None:
+    """A probe that loses a pod, one for Volcano, and a clean-up: all they ask is granted, all that is granted is asked.
+
+    What the server itself checks besides, that a GET which becomes a WebSocket may also create, is in no audit log.
+    """
+    play(volcano.admin, "probe/vtrain")
+    wait_until(lambda: _phase(volcano) == "Running", 60, lambda: f"the gang is {_phase(volcano)}")
+    for gang in ("train", "vtrain"):
+        _lose_a_pod(volcano, lab, folder, gang)
+    netkit(volcano, "cleanup", "-n", NAMESPACE, user=PROBER)
+    beyond = _asked(volcano) - granted["viewer"]
+    assert beyond | {("create", "", "pods/exec")} | (_asked(volcano) & granted["prober"]) == granted["prober"]
+
+
+def _lose_a_pod(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> None:
+    """Take one pod of the probe away in the middle: it is named, with what became of it, and nothing is left."""
+    options = ["--resource", "rdma/hca=1", "--seconds", "20", "--yes"]
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(PROBER))}
+    command = [sys.executable, "-c", "from netkit.cli.app import main; main()", *words(folder, gang, *options)]
+    with (
+        following(plane.admin, NAMESPACE, OURS, lab, folder),
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stderr is not None
+        while "agents with 2 rails answered" not in process.stderr.readline():
+            assert process.poll() is None
+        victim = left(plane)[2]
+        plane.admin.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{victim}?gracePeriodSeconds=0")
+        _kill_agent_in(victim)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert victim in out
+    assert left(plane) == []
+
+
+def _kill_agent_in(pod: str) -> None:
+    """End the processes that stand for a pod: kwok leaves them running when it is deleted."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if f"POD={pod}".encode() in environment:
+            os.kill(int(folder.name), signal.SIGKILL)
