@@ -161,7 +161,7 @@ def test_it_writes_no_file(tmp_path: Path) -> None:
     """Without home, temporary folder or privileges it starts, and not one call opens a file for writing."""
     trace = tmp_path / "trace"
     calls = "openat,open,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat2,link,symlink,truncate"
-    watched = ("strace", "-f", "-qq", "-o", str(trace), "-e", f"trace={calls}")
+    watched = ("strace", "-D", "-f", "-qq", "-o", str(trace), "-e", f"trace={calls}")
     with running(
         tmp_path,
         "--collectors",
@@ -176,8 +176,10 @@ def test_it_writes_no_file(tmp_path: Path) -> None:
         cwd="/",
     ) as exporter:
         assert "process_open_fds" in exporter.get()
+        # The tracer is a grandchild (-D), so that the exporter itself is ended here and not left behind.
         exporter.process.terminate()
-        exporter.ended(5)
+        assert exporter.ended(5) == 0
+    assert eventually(lambda: "--- SIGTERM" in trace.read_text())
     wrote = [
         line
         for line in trace.read_text().splitlines()
