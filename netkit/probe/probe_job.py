@@ -42,7 +42,6 @@ class ProbeJob:
     """The Multus annotation that gives pods their rails; empty without."""
     scheduler: str = ""
     queue: str = ""
-    priority_class: str = ""
 
     @property
     def selector(self) -> str:
@@ -94,7 +93,6 @@ def pod_template(job: ProbeJob) -> Manifest:
         "containers": [_container(job)],
     }
     spec |= {"schedulerName": job.scheduler} if job.scheduler else {}
-    spec |= {"priorityClassName": job.priority_class} if job.priority_class else {}
     return {"metadata": {"labels": job.labels, "annotations": annotations}, "spec": spec}
 
 
