@@ -32,10 +32,6 @@ class Ask:
         """Return its growth from one point to the next."""
         return f"increase({self.value(series, **equal)}[$__rate_interval])"
 
-    def bad_ports(self, state: Series, expected: Series, good: float) -> str:
-        """Return 1 for each expected port whose state is not the good one, 0 for the others."""
-        return f"({self.value(state)} != bool {good:g}) * {ON_PORT} group_left () {self.value(expected)}"
-
 
 def largest(expression: str, by: str = "", most: int = MOST_LINES) -> str:
     """Return the few largest, grouped by labels where there are more series than things."""

@@ -110,8 +110,15 @@ FIRING = Recording(
     fixed=FLEET,
 )
 
+PORT_DOWN = Recording(
+    name="netkit:rdma_port_down:bool",
+    expression=(f"({rdma.STATE.name} != bool 4) * on (cluster, node, device, port) group_left () {rdma.EXPECTED.name}"),
+    labels=_PORT,
+    text="1 for an expected port that is not active, 0 for one that is.",
+)
+
 RECORDINGS: tuple[Recording, ...] = (
     *(CORRECTED_BITS, OUT_OF_SEQUENCE, OCCUPANCY, CONGESTED),
-    *(CONGESTED_5M, CONGESTED_1H, CONGESTED_6H, CONGESTED_3D, BUSBW, FIRING),
+    *(CONGESTED_5M, CONGESTED_1H, CONGESTED_6H, CONGESTED_3D, BUSBW, PORT_DOWN, FIRING),
 )
 """In this order, for a rule sees what those before it in its group recorded."""

@@ -2,7 +2,7 @@
 
 from netkit.catalogue.metric_rows import ethtool, nccl, rdma
 from netkit.catalogue.neighbours import UP
-from netkit.catalogue.rules import BUSBW, CONGESTED_5M, FIRING, OCCUPANCY
+from netkit.catalogue.rules import BUSBW, CONGESTED_5M, FIRING, OCCUPANCY, PORT_DOWN
 from netkit_dashboards.asking import Ask, largest
 from netkit_dashboards.board import Board, Choice, Kind, Panel, Query, Row, Step, Tone, Unit, Word
 from netkit_dashboards.variables import chosen
@@ -16,7 +16,7 @@ _CNPS = rdma.COUNTERS["rp_cnp_packets_handled"]
 _ERRORS = _ASK.rate(ethtool.COUNTERS["phy_rx_pcs_symbol_errors"])
 _FIRES = _ASK.value(FIRING)
 _CRITICAL = chosen(FIRING, severity="critical")
-_DOWN = _ASK.bad_ports(rdma.STATE, rdma.EXPECTED, 4)
+_DOWN = _ASK.value(PORT_DOWN)
 
 _ANSWER = Row(
     title="Is the fabric healthy?",
