@@ -56,10 +56,10 @@ app = typer.Typer(
 topo.app.command()(topo_jobs.jobs)
 for group, short in (
     (probe.app, "Which rail, node, leaf or uplink of this gang is slow?"),
-    (check.app, "What is wrong with this node, gang or job, and what should be done?"),
+    (check.app, "What is wrong with this node, gang or job, and what to do?"),
     (topo.app, "Which NIC does each GPU use, over which path, and is it right?"),
-    (gangs.app, "One gang on Kubernetes: where it sits, what it holds, why it waits."),
-    (deploy.app, "What does netkit need in a cluster? Manifests to review and apply."),
+    (gangs.app, "One gang on Kubernetes: who, where, holding what, waiting why."),
+    (deploy.app, "What does netkit need in a cluster? Manifests to review."),
     (lab.app, "A small cluster on this machine, to break by hand and probe."),
 ):
     app.add_typer(group, short_help=short)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkit.cli.input_file import small_bytes, small_text
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.probing import FailOn, require
-from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_sources
+from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_of
 from netkit.cli.topo import show
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
@@ -141,7 +142,7 @@ def check(
         platform=platform(profile) if profile is not None else None,
         environment=settings,
         topology_file=_topology_file(topo_file, settings.text("NCCL_TOPO_FILE") if live else None),
-        earlier=_node(since, None, None) if since is not None else None,
+        earlier=node_of(since, None, None) if since is not None else None,
         switches=switches(switch, switch_port, lldp),
     )
     rules = checks.rules()
@@ -198,24 +199,17 @@ def _nodes(
     snapshots: list[Path], lspci: list[Path], sysfs: Path | None, procfs: Path | None
 ) -> Iterator[tuple[str, NodeSnapshot]]:
     for path in snapshots:
-        yield path.stem, _node(path, sysfs, procfs)
+        yield path.stem, node_of(path, sysfs, procfs)
     for path in lspci:
         yield path.stem, _of_lspci(path)
     if not snapshots and not lspci:
-        yield "this node", _node(None, sysfs, procfs)
-
-
-def _node(path: Path | None, sysfs: Path | None, procfs: Path | None) -> NodeSnapshot:
-    from netkit.sources.snapshot import read_node
-
-    sources, now = node_sources(path, sysfs, procfs)
-    return read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers)
+        yield "this node", node_of(None, sysfs, procfs)
 
 
 def _of_lspci(path: Path) -> NodeSnapshot:
     from netkit.sources.lspci import MOST_BYTES, parse_lspci
 
-    return parse_lspci(small_text(path, MOST_BYTES, "the output of lspci -vvv"), time.time())
+    return parse_lspci(small_text(path, "the output of lspci -vvv", MOST_BYTES), time.time())
 
 
 def environment(env: Path | None, conf: list[Path], version: str | None, *, live: bool) -> Environment:
@@ -225,25 +219,24 @@ def environment(env: Path | None, conf: list[Path], version: str | None, *, live
 
     parsed = None if version is None else parse_nccl_version(version)
     require(version is None or parsed, f"--nccl {visible(str(version))!r}", "a version such as 2.27.3")
-    variables = () if env is None else parse_environment(small_text(env, MOST_BYTES, "an environment file"), str(env))
+    variables = () if env is None else parse_environment(small_text(env, "an environment file", MOST_BYTES), str(env))
     if env is None and live:
         variables = tuple(_own())
     places = conf or [place for place in map(Path.expanduser, _CONF_FILES) if live and place.is_file()]
-    files = tuple(parse_nccl_conf(small_text(one, MOST_BYTES, "an NCCL file"), visible(str(one))) for one in places)
+    files = tuple(parse_nccl_conf(small_text(one, "an NCCL file", MOST_BYTES), visible(str(one))) for one in places)
     return Environment(given=bool(env or files or variables), variables=variables, files=files, version=parsed)
 
 
 def _topology_file(given: Path | None, named: str | None) -> Topology | str | None:
     """Return the file somebody gave, or the one a live node's job names; a text says why NCCL cannot use that one."""
-    from netkit.cli.topo import file_bytes
     from netkit.topology.nccl_xml import read_topology
 
     if given is not None:
-        return read_topology(file_bytes(given), str(given))
+        return read_topology(small_bytes(given, "a topology file"), str(given))
     if not named:
         return None
     try:
-        return read_topology(file_bytes(Path(named)), named)
+        return read_topology(small_bytes(Path(named), "a topology file"), named)
     except InputError as fault:
         return str(fault)
 
@@ -256,8 +249,8 @@ def switches(switch: Path | None, port: str | None, lldp: Path | None) -> Mappin
     require(switch is not None or (port is None and lldp is None), "--switch-port or --lldp alone", "--switch with it")
     if switch is None:
         return {}
-    neighbours = {} if lldp is None else parse_lldp(small_text(lldp, _MOST_CONFIG_BYTES, "lldpctl -f json"))
-    return behind(parse_switch(small_text(switch, _MOST_CONFIG_BYTES, "a switch configuration")), neighbours, port)
+    neighbours = {} if lldp is None else parse_lldp(small_text(lldp, "lldpctl -f json", _MOST_CONFIG_BYTES))
+    return behind(parse_switch(small_text(switch, "a switch configuration", _MOST_CONFIG_BYTES)), neighbours, port)
 
 
 def _own() -> Iterator[Variable]:
@@ -266,19 +259,6 @@ def _own() -> Iterator[Variable]:
     for name, value in os.environ.items():
         if name.startswith(_OF_COLLECTIVES):
             yield Variable(name=visible(name), value=visible(value), source="environment of netkit")
-
-
-def small_text(path: Path, most: int, what: str) -> str:
-    """Return a text file of at most `most` bytes; InputError naming `what` was expected for anything else."""
-    shown = visible(str(path))
-    try:
-        with path.open("rb") as file:
-            data = file.read(most + 1)
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else "cannot be read"
-        raise InputError(f"{shown}: {reason}", what) from fault
-    require(len(data) <= most, f"{shown} is larger than {most >> 20} MiB", what)
-    return data.decode("utf-8-sig", errors="replace")
 
 
 @app.command("qos")
@@ -309,7 +289,7 @@ def qos(
     wishes = Wishes(
         environment=environment(env, [], None, live=snapshot is None), switches=switches(switch, switch_port, lldp)
     )
-    context = context_of(_node(snapshot, sysfs, procfs), wishes)
+    context = context_of(node_of(snapshot, sysfs, procfs), wishes)
     chains = tuple(chain_of(context, port) for port in context.ports if port.roce)
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(qos_chain.render(chains, one_line=form is OutputForm.JSONL))

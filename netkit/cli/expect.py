@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkit.cli.input_file import small_text
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.snapshot import SnapshotOption
-from netkit.cli.topo import NodePlace, PlatformOption, XmlOption, file_bytes, show, topology_of
+from netkit.cli.topo import NodePlace, PlatformOption, XmlOption, show, topology_of
 from netkit.errors import ExitStatus, InputError, ProbeError
 from netkit.model.text import visible
 from netkit.model.units import parse_size_bytes
@@ -85,7 +86,7 @@ def _reading(log: Path, nodes: int | None) -> tuple[CollectiveRow, int | None]:
     from netkit.probe.backends.nccl_tests import BACKEND
 
     shown = visible(str(log))
-    reports = BACKEND.parse(file_bytes(log).decode("utf-8-sig", errors="replace"))
+    reports = BACKEND.parse(small_text(log, "a log of nccl-tests"))
     report = next((one for one in reports if _all_reduce(one)), None)
     if report is None:
         raise InputError(f"{shown} without an all-reduce", "a log of all_reduce_perf")

@@ -116,13 +116,12 @@ def _about_recordings(gang: Gang, seen: dict[str, NodeSnapshot]) -> tuple[Result
 
 def _seen(paths: list[Path], gang: Gang) -> dict[str, NodeSnapshot]:
     """Return recordings by the uid of the member they were made in: a pod's host name is its name."""
-    from netkit.cli.snapshot import node_tree
-    from netkit.sources.snapshot import read_node
+    from netkit.cli.snapshot import node_of
 
     by_name = {member.pod: member.uid for member in gang.members}
     found = {}
     for path in paths:
-        node = read_node(*node_tree(path))
+        node = node_of(path)
         host = "" if isinstance(node.host.name, Missing) else node.host.name
         uid = by_name.get(host) or by_name.get(path.stem)
         if uid is None:

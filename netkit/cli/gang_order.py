@@ -19,8 +19,9 @@ from netkit.cli.cluster import (
     SelectorOption,
 )
 from netkit.cli.gang_choice import NameArgument, form_of, gang_at, placed
+from netkit.cli.input_file import small_text
 from netkit.cli.output import OutputForm, OutputOption, emit
-from netkit.cli.topo import file_bytes, show
+from netkit.cli.topo import show
 from netkit.errors import ExitStatus, InputError
 from netkit.model.text import visible
 
@@ -117,7 +118,7 @@ def _fabric(path: Path | None) -> tuple[str, Domains] | None:
     from netkit.gangs.fabric_file import parse_fabric
 
     shown = visible(str(path))
-    return shown, parse_fabric(file_bytes(path).decode("utf-8", errors="replace"), shown)
+    return shown, parse_fabric(small_text(path, "a fabric file"), shown)
 
 
 def _trained(gang: Gang, hostfile: Path | None) -> list[Member]:
@@ -129,7 +130,7 @@ def _trained(gang: Gang, hostfile: Path | None) -> list[Member]:
         return members
     from netkit.gangs.hostfiles import host_lines
 
-    text = file_bytes(hostfile).decode("utf-8", errors="replace")
+    text = small_text(hostfile, "a hostfile")
     places = {line.host.partition(".")[0]: at for at, line in enumerate(host_lines(text.splitlines()))}
     absent = [one.pod for one in members if one.pod not in places]
     if absent:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from netkit.cli.input_file import small_text
 from netkit.cli.output import OutputOption
 from netkit.cli.probe_gang import gang
 from netkit.cli.probe_options import (
@@ -28,7 +29,6 @@ from netkit.cli.probing import (
     require,
     ssh_options,
     start_seconds,
-    text_of,
 )
 from netkit.model.text import visible
 
@@ -168,7 +168,7 @@ def hosts(
         report=report,
         textfile=textfile,
     )
-    names = tuple(host.name for host in parse_hostfile(text_of(hostfile, "HOSTFILE"), visible(str(hostfile), 200)))
+    names = tuple(host.name for host in parse_hostfile(small_text(hostfile, "a hostfile"), visible(str(hostfile), 200)))
     options = ssh_options(user, ssh_port, identity, ssh_config)
     require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
     request = ProbeRequest(

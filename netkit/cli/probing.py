@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from netkit.cli.input_file import small_text
 from netkit.cli.output import OutputForm, chosen_form, emit, is_folder, talk, write_atomically
 from netkit.errors import ExitStatus, InputError
 from netkit.model.finding import Severity
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from netkit.probe.rails import Network, RailChoice
     from netkit.probe.request import ProbeRequest
 
-_LARGEST_FILE_BYTES = 8 * 1024 * 1024
 _SECONDS = (0.1, 60.0)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@\\-]{0,63}")
 _INTERFACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,14}")
@@ -92,17 +92,6 @@ def checked_wishes(
     )
 
 
-def text_of(path: Path, what: str) -> str:
-    """Return the text of a small file; bytes that are no UTF-8 become visible escapes. Raise InputError otherwise."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE_BYTES + 1)
-    except OSError as fault:
-        raise InputError(f"{what} {visible(str(path))}: {fault.strerror}", "a file that can be read") from fault
-    require(len(data) <= _LARGEST_FILE_BYTES, f"{what} {visible(str(path))}", "a file of at most 8 MiB")
-    return data.decode("utf-8", "backslashreplace")
-
-
 def ssh_options(user: str | None, port: int | None, identity: Path | None, config: Path | None) -> tuple[str, ...]:
     """Return ssh's own words for the connection options; nothing else is ever passed on to ssh."""
     require(user is None or _USER.fullmatch(user), f"--user {visible(user or '')!r}", "a login name")
@@ -141,7 +130,7 @@ def leaves(options: Sequence[str] | None, file: Path | None, names: Sequence[str
 
     require(not options or file is None, "--leaf with --leaf-file", "one of the two")
     if file is not None:
-        return parse_leaf_file(text_of(file, "--leaf-file"), names, visible(str(file), 200))
+        return parse_leaf_file(small_text(file, "a file of leaves"), names, visible(str(file), 200))
     return parse_leaf_options(options or (), names)
 
 

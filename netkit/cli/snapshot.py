@@ -15,6 +15,7 @@ from netkit.model.text import visible
 from netkit.model.units import show_size
 
 if TYPE_CHECKING:
+    from netkit.model.node import NodeSnapshot
     from netkit.sources.node_sources import NodeSources
     from netkit.sources.tree import Tree
 
@@ -111,6 +112,15 @@ def node_sources(
     tree = live_tree(sysfs, procfs, kernel_log)
     only_files = sysfs is not None or procfs is not None
     return NodeSources(tree=tree) if only_files else live_sources(tree), time.time()
+
+
+def node_of(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> NodeSnapshot:
+    """Return everything there is to know of a recorded node, of one whose folders are given, or of this one."""
+    from netkit.sources.snapshot import read_node
+
+    sources, now = node_sources(recording, sysfs, procfs)
+    with sources:
+        return read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers)
 
 
 def node_tree(recording: Path | None, sysfs: Path | None = None, procfs: Path | None = None) -> tuple[Tree, float]:

@@ -15,7 +15,7 @@ import typer
 from netkit.cli.check import check_form
 from netkit.cli.output import OutputForm, OutputOption, emit
 from netkit.cli.probing import require
-from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_sources
+from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_of, node_sources
 from netkit.cli.topo import show
 from netkit.errors import ExitStatus, InputError
 from netkit.model.units import parse_duration_seconds
@@ -120,12 +120,7 @@ def _blocks(rows: tuple[PortRates, ...], before: Pulse, after: Pulse) -> tuple[B
 
 
 def _recorded(first: Path, second: Path) -> Span:
-    from netkit.sources.snapshot import read_node
-
-    pulses = []
-    for path in (first, second):
-        sources, now = node_sources(path)
-        pulses.append(_pulse(read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers)))
+    pulses = [_pulse(node_of(path)) for path in (first, second)]
     if pulses[1].taken_at <= pulses[0].taken_at:
         raise InputError("recordings in the wrong order", "the earlier recording first, then the later one")
     return pulses[0], pulses[1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkit.cli.input_file import small_bytes, small_text
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.probing import FailOn
 from netkit.cli.snapshot import ProcfsOption, SnapshotOption, SysfsOption
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from netkit.topology.merging import MergeLevel
     from netkit.topology.view import TopologyView
 
-LARGEST_FILE_BYTES = 8 * 1024 * 1024
+_FILE = "a topology file"
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
 _SOURCES = "one of --xml FILE, --topo-m FILE, --snapshot FILE; without one, this node is read"
 
@@ -212,7 +213,7 @@ def topology_of(place: NodePlace) -> Topology:
     from netkit.topology.nccl_xml import read_topology
 
     if place.xml is not None:
-        return read_topology(file_bytes(place.xml), str(place.xml))
+        return read_topology(small_bytes(place.xml, _FILE), str(place.xml))
     if place.platform is not None and place.snapshot is None and place.sysfs is None:
         return read_topology(from_platform(known(place.platform)), place.platform)
     return node_topology(place.snapshot, place.sysfs, place.procfs)
@@ -230,22 +231,8 @@ def show(blocks: tuple[Block, ...], form: OutputForm) -> None:
     emit(plain_text(blocks))
 
 
-def file_bytes(path: Path) -> bytes:
-    """Return a whole small file; InputError when it cannot be read or is too large for any topology."""
-    shown = visible(str(path))
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE_BYTES + 1)
-    except (OSError, ValueError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) and fault.strerror else "cannot be read"
-        raise InputError(f"{shown}: {reason}", "a file that can be read") from fault
-    if len(data) > LARGEST_FILE_BYTES:
-        raise InputError(f"{shown} is larger than {LARGEST_FILE_BYTES // 1024**2} MiB", "a topology file")
-    return data
-
-
 def _text(path: Path) -> str:
-    return file_bytes(path).decode("utf-8-sig", errors="replace")
+    return small_text(path, _FILE)
 
 
 def _matrix(path: Path) -> DeviceMatrix:
@@ -254,7 +241,7 @@ def _matrix(path: Path) -> DeviceMatrix:
     from netkit.topology.paths import matrix_of
     from netkit.topology.topo_m import read_topo_m
 
-    data = file_bytes(path)
+    data = small_bytes(path, _FILE)
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start == b"<":
         return matrix_of(read_topology(data, str(path)))

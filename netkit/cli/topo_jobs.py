@@ -6,7 +6,7 @@ import typer
 
 from netkit.cli.output import OutputForm, OutputOption, emit
 from netkit.cli.probing import FailOn
-from netkit.cli.snapshot import SnapshotOption, node_sources
+from netkit.cli.snapshot import SnapshotOption, node_of
 from netkit.cli.topo import FailOnOption, show, topology_form
 from netkit.errors import ExitStatus, SourceError
 from netkit.model.finding import Severity
@@ -23,16 +23,13 @@ def jobs(snapshot: SnapshotOption = None, fail_on: FailOnOption = FailOn.WARNING
     Example: netkit topo jobs --snapshot node.jsonl
     """
     from netkit.report import jobs_json, jobs_table
-    from netkit.sources.snapshot import read_node
     from netkit.topology.node import topology_of_node
     from netkit.topology.paths import matrix_of
     from netkit.topology.running import running_jobs
     from netkit.topology.view import view_of_topology
 
     form = topology_form(output)
-    sources, now = node_sources(snapshot)
-    with sources:
-        node = read_node(sources.tree, now, kernel=sources.kernel, drivers=sources.drivers)
+    node = node_of(snapshot)
     if isinstance(node.pci_devices, Missing):
         raise SourceError("no PCI devices", str(node.pci_devices))
     source = visible(str(snapshot)) if snapshot is not None else "this node"

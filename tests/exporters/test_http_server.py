@@ -358,7 +358,7 @@ def test_a_reading_longer_than_the_scrapers_deadline_delays_no_answer() -> None:
 
     def act() -> list[Sample]:
         if not first:
-            gate.wait(30)
+            gate.wait(300)
         first.clear()
         return [Sample(COUNT, ("slow", ""), 1.0)]
 

@@ -50,7 +50,7 @@ def hanging(key: str, gate: threading.Event) -> FakeTarget:
     """A target that hangs until its gate opens."""
 
     def act() -> list[Sample]:
-        gate.wait(30)
+        gate.wait(300)
         return [Sample(UP, (key,), 1.0)]
 
     return FakeTarget(key, act)
@@ -115,7 +115,7 @@ def test_a_roll_call_that_hangs_is_hung_too() -> None:
 
     def start(_machine: object) -> None:
         calls.append(1)
-        gate.wait(30)
+        gate.wait(300)
         raise RuntimeError("too late")
 
     stuck = Collector(id="stuck", question="?", open=start, metrics=(), deadline_seconds=0.05)  # type: ignore[arg-type]

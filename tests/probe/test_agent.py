@@ -165,13 +165,17 @@ def test_a_pair_measures_both_directions_and_both_ends_agree() -> None:
 
 @pytest.mark.parametrize("limited", ["tx_rate", "rx_rate"])
 def test_a_paced_rail_is_measured_at_its_pace(limited: str) -> None:
-    """A rate limit on paper is found within 5 percent, whichever side holds it."""
+    """A rate limit on paper is found within 5 percent, whichever side holds it; a busy machine may need another try."""
     with running(2) as agents:
         for agent in agents:
             agent.open()
-        order_pair(agents, seconds=0.5, **{limited: 20e6})
-        for agent in agents:
-            assert agent.result()["received"]["rate"] == pytest.approx(20e6, rel=0.05)
+        for _ in range(3):
+            order_pair(agents, seconds=0.5, **{limited: 20e6})
+            rates = [agent.result()["received"]["rate"] for agent in agents]
+            assert max(rates) < 1.05 * 20e6
+            if min(rates) > 0.95 * 20e6:
+                break
+        assert min(rates) > 0.95 * 20e6
 
 
 def test_no_path_is_a_time_out() -> None:
