@@ -25,21 +25,21 @@ from netkit import __version__
 from netkit.catalogue.metric_rows import exporter as rows
 from netkit.errors import ExitStatus
 from netkit_exporters import landlock
-from netkit_exporters.answers import Answers
 from netkit_exporters.collecting import Sample
 from netkit_exporters.discovery import chosen
-from netkit_exporters.door import OpenDoor
 from netkit_exporters.journal import Journal
-from netkit_exporters.listening import listeners, name_of
 from netkit_exporters.machine import machine_of
 from netkit_exporters.options import Options
 from netkit_exporters.orphans import Orphans
 from netkit_exporters.refresher import Refresher
-from netkit_exporters.server import Server, Usage
 from netkit_exporters.state_dump import state_lines
+from netkit_exporters.web.answers import Answers
+from netkit_exporters.web.listening import listeners, name_of
+from netkit_exporters.web.open_door import OpenDoor
+from netkit_exporters.web.server import Server, Usage
 
 if TYPE_CHECKING:
-    from netkit_exporters.web_door import WebDoor
+    from netkit_exporters.web.configured_door import WebDoor
 
 MOST_DESCRIPTORS = 65536
 FIRST_ROUND_SECONDS = 0.5
@@ -130,7 +130,7 @@ def serve(options: Options) -> NoReturn:
 def _door(options: Options, usage: Usage, journal: Journal) -> OpenDoor | WebDoor:
     if options.web_config is None:
         return OpenDoor()
-    from netkit_exporters.web_door import WebDoor
+    from netkit_exporters.web.configured_door import WebDoor
 
     return WebDoor(options.web_config, usage.shed, journal.say)
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 
 from netkit_exporters.refresher import Refresher
-from netkit_exporters.server import Usage
+from netkit_exporters.web.server import Usage
 
 
 def state_lines(refresher: Refresher, usage: Usage) -> Iterator[str]:

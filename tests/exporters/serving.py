@@ -16,17 +16,17 @@ from pathlib import Path
 from netkit.catalogue.metrics import Kind, Metric
 from netkit.model.missing import Missing
 from netkit.sources.memory_tree import MemoryTree
-from netkit_exporters.answers import Answers
 from netkit_exporters.collecting import Collector, Machine, Reading, Sample, State
-from netkit_exporters.door import OpenDoor
 from netkit_exporters.exporter import Exporter
 from netkit_exporters.journal import Journal
-from netkit_exporters.listening import listeners
 from netkit_exporters.options import Address
 from netkit_exporters.refresher import Refresher
-from netkit_exporters.server import Server, Usage
 from netkit_exporters.watching import Watch, Watched
-from netkit_exporters.web_door import WebDoor
+from netkit_exporters.web.answers import Answers
+from netkit_exporters.web.configured_door import WebDoor
+from netkit_exporters.web.listening import listeners
+from netkit_exporters.web.open_door import OpenDoor
+from netkit_exporters.web.server import Server, Usage
 
 UP = Metric(name="netkit_test_up", kind=Kind.GAUGE, help="1 when read.", collector="fake", labels=("target",))
 COUNT = Metric(

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from netkit.errors import InputError
-from netkit_exporters.web_config import LARGEST_BYTES, parse
+from netkit_exporters.web.config import LARGEST_BYTES, parse
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{after}: &{after} [{', '.join([f'*{before}'] * 9)}]\n"

@@ -16,15 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netkit.errors import InputError
-from netkit_exporters import connection as connections
 from netkit_exporters.collecting import Sample
-from netkit_exporters.connection import Stage
 from netkit_exporters.exposition import Format
-from netkit_exporters.http_request import RefusedError, Request, parse
-from netkit_exporters.listening import listeners
-from netkit_exporters.negotiation import format_for, wants_gzip
 from netkit_exporters.options import address
-from netkit_exporters.server import MOST_CONNECTIONS, MOST_WRITING, connection_cap
+from netkit_exporters.web import connection as connections
+from netkit_exporters.web.connection import Stage
+from netkit_exporters.web.listening import listeners
+from netkit_exporters.web.negotiation import format_for, wants_gzip
+from netkit_exporters.web.request import RefusedError, Request, parse
+from netkit_exporters.web.server import MOST_CONNECTIONS, MOST_WRITING, connection_cap
 from tests.exporters.serving import (
     COUNT,
     FakeTarget,
@@ -144,7 +144,7 @@ def test_two_hundred_scrapes_at_once(large: Served) -> None:
 @pytest.mark.fault("A05")
 def test_answers_beyond_the_cap_are_asked_to_come_again(large: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one answer allowed at a time, the second gets 503 and Retry-After, and is counted."""
-    monkeypatch.setattr("netkit_exporters.server.MOST_WRITING", 1)
+    monkeypatch.setattr("netkit_exporters.web.server.MOST_WRITING", 1)
     with large.connect() as first:
         first.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         first.sendall(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -158,7 +158,7 @@ def test_answers_beyond_the_cap_are_asked_to_come_again(large: Served, monkeypat
 @pytest.mark.fault("A05")
 def test_whoever_finds_no_room_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every connection being written to, the next one gets a whole 503 with Retry-After, and is counted."""
-    monkeypatch.setattr("netkit_exporters.server.connection_cap", lambda: 1)
+    monkeypatch.setattr("netkit_exporters.web.server.connection_cap", lambda: 1)
     samples = [Sample(COUNT, (f"{number:05}", "x" * 500), 1.0) for number in range(4000)]
     with served(refresher(collector(FakeTarget("large", lambda: samples), deadline=10.0), interval=30.0)) as exporter:
         with exporter.connect() as first:

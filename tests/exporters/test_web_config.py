@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netkit.errors import InputError
-from netkit_exporters import connection as connections
-from netkit_exporters.certificate import expires_at
-from netkit_exporters.connection import Stage
-from netkit_exporters.passwords import Passwords, credentials
-from netkit_exporters.rate import Bucket
-from netkit_exporters.web_config import WebConfig, parse
+from netkit_exporters.web import connection as connections
+from netkit_exporters.web.certificate import expires_at
+from netkit_exporters.web.config import WebConfig, parse
+from netkit_exporters.web.connection import Stage
+from netkit_exporters.web.passwords import Passwords, credentials
+from netkit_exporters.web.rate import Bucket
 from tests.exporters.serving import Served, collector, eventually, fine, refresher, served
 
 bcrypt = pytest.importorskip("bcrypt", reason="the exporter extra is not installed")

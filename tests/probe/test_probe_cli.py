@@ -50,7 +50,7 @@ REFUSED = {
     "too many ranks": (["local", "--ranks", "4096"], "--ranks 4096"),
     "no hostfile": (["hosts", "/no/such/hostfile"], "No such file"),
     "a folder as hostfile": (["hosts", "/tmp"], "Is a directory"),
-    "a hostfile without end": (["hosts", "/dev/zero"], "at most 8 MiB"),
+    "a hostfile without end": (["hosts", "/dev/zero"], "larger than 8 MiB"),
     "misspelt option": (["lab", "--sede", "3"], "--sede"),
     "unknown command": (["labs"], "labs"),
 }

@@ -18,9 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from netkit_exporters.connection import Answer, Connection, Stage
-from netkit_exporters.http_request import Request
-from netkit_exporters.http_response import RETRY_SECONDS, Response, busy
+from netkit_exporters.web.connection import Answer, Connection, Stage
+from netkit_exporters.web.request import Request
+from netkit_exporters.web.response import RETRY_SECONDS, Response, busy
 
 MOST_CONNECTIONS = 256
 MOST_WRITING = 224

@@ -16,16 +16,16 @@ from pathlib import Path
 from netkit.catalogue.metric_rows import exporter as rows
 from netkit.errors import InputError
 from netkit.model.text import visible
-from netkit_exporters.certificate import expires_at
 from netkit_exporters.collecting import Sample
-from netkit_exporters.connection import Answer
-from netkit_exporters.http_request import Request
-from netkit_exporters.http_response import Response, busy, line
-from netkit_exporters.passwords import Passwords, TooManyError
-from netkit_exporters.rate import Bucket
-from netkit_exporters.tls import certificate_text, context_of, files_of, is_welcome, readable_by_all
 from netkit_exporters.watching import Say
-from netkit_exporters.web_config import LARGEST_BYTES, WebConfig, parse
+from netkit_exporters.web.certificate import expires_at
+from netkit_exporters.web.config import LARGEST_BYTES, WebConfig, parse
+from netkit_exporters.web.connection import Answer
+from netkit_exporters.web.passwords import Passwords, TooManyError
+from netkit_exporters.web.rate import Bucket
+from netkit_exporters.web.request import Request
+from netkit_exporters.web.response import Response, busy, line
+from netkit_exporters.web.tls import certificate_text, context_of, files_of, is_welcome, readable_by_all
 
 LOOK_SECONDS = 1.0
 """How often the files are looked at, at most."""

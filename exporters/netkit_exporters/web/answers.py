@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from netkit.model.text import visible
-from netkit_exporters.http_request import Request
-from netkit_exporters.http_response import Response, busy, line
-from netkit_exporters.index_page import index_page
-from netkit_exporters.negotiation import format_for, wants_gzip
 from netkit_exporters.page import Page
 from netkit_exporters.refresher import Refresher
+from netkit_exporters.web.index_page import index_page
+from netkit_exporters.web.negotiation import format_for, wants_gzip
+from netkit_exporters.web.request import Request
+from netkit_exporters.web.response import Response, busy, line
 
 MOST_FILTERS = 64
 """Names in one `collect[]` or `name[]` filter at most."""

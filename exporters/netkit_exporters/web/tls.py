@@ -16,7 +16,7 @@ from typing import Any
 
 from netkit.errors import InputError
 from netkit.model.text import visible
-from netkit_exporters.web_config import TlsConfig
+from netkit_exporters.web.config import TlsConfig
 
 _VERSIONS = MappingProxyType(
     {

@@ -10,7 +10,7 @@ from pathlib import Path
 from netkit.errors import InputError
 from netkit.model.text import visible
 from netkit_exporters.options import Address
-from netkit_exporters.server import BACKLOG
+from netkit_exporters.web.server import BACKLOG
 
 SEND_BUFFER_BYTES = 128 << 10
 """Of each accepted connection (socket(7): the kernel doubles it). Left to itself it grows to megabytes, and a client

@@ -7,8 +7,8 @@ import ssl
 from collections.abc import Callable, Iterator
 
 from netkit_exporters.collecting import Sample
-from netkit_exporters.http_request import Request
-from netkit_exporters.http_response import Response
+from netkit_exporters.web.request import Request
+from netkit_exporters.web.response import Response
 
 
 class OpenDoor:

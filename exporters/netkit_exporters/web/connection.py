@@ -11,12 +11,11 @@ from collections.abc import Awaitable
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from netkit_exporters import http_request, http_response
-from netkit_exporters.http_request import END, RefusedError, Request
-from netkit_exporters.http_response import Response
+from netkit_exporters.web.request import END, HEAD_LIMIT, RefusedError, Request, parse, too_long
+from netkit_exporters.web.response import Response, line
 
 if TYPE_CHECKING:
-    from netkit_exporters.server import Server
+    from netkit_exporters.web.server import Server
 
 SLICE_BYTES = 65536
 
@@ -74,7 +73,7 @@ class Connection(asyncio.Protocol):
         self._received += data
         if self.stage in (Stage.HEADER, Stage.IDLE):
             self._advance()
-        elif len(self._received) > http_request.HEAD_LIMIT and self._transport is not None:
+        elif len(self._received) > HEAD_LIMIT and self._transport is not None:
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
@@ -100,8 +99,8 @@ class Connection(asyncio.Protocol):
     def _advance(self) -> None:
         """Answer the next request, if all of its head is here."""
         end = self._received.find(END)
-        if end < 0 or end > http_request.HEAD_LIMIT:
-            refusal = http_request.too_long(self._received)
+        if end < 0 or end > HEAD_LIMIT:
+            refusal = too_long(self._received)
             if refusal is not None:
                 self._refuse(refusal)
             elif self._received and self.stage is Stage.IDLE:
@@ -109,7 +108,7 @@ class Connection(asyncio.Protocol):
             return
         head, self._received = self._received[:end], self._received[end + len(END) :]
         try:
-            request = http_request.parse(head)
+            request = parse(head)
         except RefusedError as refusal:
             self._refuse(refusal)
         else:
@@ -117,7 +116,7 @@ class Connection(asyncio.Protocol):
 
     def _refuse(self, refusal: RefusedError) -> None:
         self._closes, self._received = True, b""
-        self._send(http_response.line(refusal.status, refusal.why), with_body=True)
+        self._send(line(refusal.status, refusal.why), with_body=True)
 
     def _answer(self, request: Request) -> None:
         self._closes = not request.keeps_open

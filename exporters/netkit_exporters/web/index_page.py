@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from netkit import __version__
-from netkit_exporters.http_response import Response
+from netkit_exporters.web.response import Response
 
 if TYPE_CHECKING:
     from netkit_exporters.refresher import Refresher
