@@ -32,7 +32,6 @@ class Unit(StrEnum):
     """Units of values, under Grafana's ids."""
 
     BYTES_PER_SECOND = "Bps"
-    BITS_PER_SECOND = "bps"
     BYTES = "bytes"
     SECONDS = "s"
     RATIO = "percentunit"
@@ -43,8 +42,6 @@ class Unit(StrEnum):
     SCIENTIFIC = "sci"
     CELSIUS = "celsius"
     WATTS = "watt"
-    TRANSFERS = "suffix: T/s"
-    SINCE_1970 = "dateTimeFromNow"
 
 
 class Tone(StrEnum):

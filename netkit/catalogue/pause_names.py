@@ -100,12 +100,6 @@ def pause_counts(driver: str, statistics: Iterable[Counter]) -> tuple[PauseCount
     return tuple(found for name, raw in known if (found := _count(rows, name, raw)))
 
 
-def unmapped(driver: str, statistics: Iterable[Counter]) -> tuple[Counter, ...]:
-    """Return the statistics that name no pause of this driver: kept under their own names by whoever wants them."""
-    rows = ROWS.get(driver, ())
-    return tuple(counter for counter in statistics if not any(row[0].fullmatch(counter.name) for row in rows))
-
-
 def _count(rows: tuple[_Row, ...], name: str, raw: int) -> PauseCount | None:
     for pattern, measure, factor in rows:
         match = pattern.fullmatch(name)

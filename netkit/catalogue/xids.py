@@ -20,7 +20,7 @@ class XidClass(StrEnum):
 
 _CODES = MappingProxyType(
     {
-        XidClass.APPLICATION: (13, 31, 43, 45, 68, 137),
+        XidClass.APPLICATION: (13, 31, 43, 45, 68, 69, 137),
         XidClass.HARDWARE: (
             *(48, 54, 56, 58, 61, 62, 63, 64, 71, 74, 79, 92, 94, 95, 109),
             *(119, 120, 121, 140, 143, *range(144, 151)),

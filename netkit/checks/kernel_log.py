@@ -1,13 +1,15 @@
 """What the kernel's log says about GPUs, NICs and modules.
 
-`netkit.sources.kernel_log` names the wordings; NVIDIA "Xid Errors" says which of them are the hardware's.
+`netkit.sources.kernel_log` names the wordings, `netkit.catalogue.xids` whom an XID is for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 
+from netkit.catalogue.xids import XidClass, xid_class
 from netkit.doctor.context import Context
 from netkit.doctor.contract import NodeCheck
 from netkit.model.check import NODE, Result, Rule
@@ -27,8 +29,8 @@ XID = Rule(
     why="a GPU after such an error computes wrongly, slowly or not at all, and takes its whole job along",
     remedy="drain the node, reset the GPU or reboot; the same XID again means service",
     source="NVIDIA Xid Errors; leptonai/gpud",
-    caution="XIDs that a faulty program causes (13, 31, 43, 45, 68 and others) are information; the log says when, "
-    "not whether it is over",
+    caution="XIDs that a faulty program causes (13, 31, 43, 45, 68 and others) are information, the driver's own "
+    "warnings; the log says when, not whether it is over",
     playbook="gpu-xid",
 )
 PEERMEM = Rule(
@@ -96,8 +98,12 @@ FLAPS = Rule(
     caution="an interface goes down and up when it is configured; counts since boot alone prove nothing",
     playbook="rdma-link-flapping",
 )
-_APPLICATION_XIDS = frozenset(
-    {13, 31, 32, 37, 38, 43, 45, 66, 68, 69, 80, 96, 97, 98, 99, 100, 104, 106, 107, 108, 109}
+_XID_SEVERITY = MappingProxyType(
+    {
+        XidClass.HARDWARE: Severity.CRITICAL,
+        XidClass.DRIVER: Severity.WARNING,
+        XidClass.APPLICATION: Severity.INFO,
+    }
 )
 
 
@@ -109,8 +115,9 @@ class _Watch:
 
 
 def _xid(event: KernelEvent) -> Severity:
-    program = event.kind is KernelEventKind.XID and event.code in _APPLICATION_XIDS
-    return Severity.INFO if program else Severity.CRITICAL
+    if event.kind is not KernelEventKind.XID:
+        return Severity.CRITICAL
+    return _XID_SEVERITY[XidClass.DRIVER if isinstance(event.code, Missing) else xid_class(event.code)]
 
 
 def _hang(event: KernelEvent) -> Severity:

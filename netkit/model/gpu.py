@@ -185,16 +185,6 @@ class GpuInventory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class XidCount:
-    """How often one GPU reported one XID in this boot's log, and when last; the count never says "now"."""
-
-    address: PciAddress | Missing
-    code: int
-    count: int
-    last_seconds_since_boot: float | Missing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NpuPort:
     """The network port inside one Ascend device; `counters` keep the names `hccn_tool -stat -g` gives them."""
 

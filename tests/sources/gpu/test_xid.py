@@ -1,12 +1,20 @@
-"""XIDs of the kernel log: counted, never remembered as a state."""
+"""XIDs of the kernel log: events that are counted, never a state that stays."""
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from netkit.model.host import KernelEventKind
+from netkit.model.missing import Missing
 from netkit.model.pci import PciAddress
 from netkit.sources.kernel_log import parse_log
-from netkit.sources.xid import count_xids, lost_gpus
+from netkit.sources.memory_tree import MemoryTree
+from netkit_exporters.collecting import Machine
+from netkit_exporters.collectors.gpu import COLLECTOR
+from tests.exporters.scrape import values
+from tests.sources import made_up
 from tests.sources.extra_recordings import extra_data
 
 _LOG = (
@@ -15,24 +23,39 @@ _LOG = (
     b"3,3,3000000,-;NVRM: Xid (PCI:0000:9b:00): 31, pid=8, name=python, MMU Fault\n"
     b"3,4,4000000,-;NVRM: Xid (PCI:0000:3b:00): 31, pid=9, name=python, MMU Fault\n"
 )
+_ONE_MORE = b"3,5,5000000,-;NVRM: Xid (PCI:0000:9b:00): 31, pid=9, name=python, MMU Fault\n"
+
+
+class GrowingLog(MemoryTree):
+    """A machine whose kernel log can be replaced between two looks."""
+
+    def say(self, log: bytes) -> None:
+        self._files["kmsg"] = log
 
 
 @pytest.mark.fault("E12")
-def test_xids_are_counted_with_the_time_of_the_last() -> None:
-    """Two of one kind on one GPU are two; the time says how long ago, so nothing needs to be cleared."""
-    counts = count_xids(parse_log(_LOG))
-    assert [(str(one.address), one.code, one.count, one.last_seconds_since_boot) for one in counts] == [
-        ("0000:9b:00.0", 31, 2, 3.0),
-        ("0000:9b:00.0", 94, 1, 2.0),
-        ("0000:3b:00.0", 31, 1, 4.0),
-    ]
+def test_xids_are_counted_as_they_come_with_the_time_of_the_last() -> None:
+    """The same log again changes nothing; one more event is one more, and only its time says how long ago."""
+    built = made_up.roce_two_rails()
+    tree = GrowingLog(built.files, built.links)
+    source = COLLECTOR.open(Machine(tree=tree, open_kernel=None))
+    targets = source.targets()
+    assert not isinstance(targets, Missing)
+    log = next(target for target in targets if target.key == "kernel log")
+    seen = []
+    for said in (_LOG, _LOG, _LOG + _ONE_MORE):
+        tree.say(said)
+        samples = log.read().samples
+        seen.append(
+            [values(samples, name) for name in ("netkit_gpu_xid_codes_total", "netkit_gpu_xid_last_since_boot_seconds")]
+        )
+    source.close()
 
-
-@pytest.mark.fault("E12")
-def test_a_log_without_new_events_changes_no_count() -> None:
-    """Reading the same log again gives the same counts and the same times: no gauge that stays up."""
-    assert count_xids(parse_log(_LOG)) == count_xids(parse_log(_LOG))
-    assert count_xids(parse_log(b"6,1,1,-;usb 1-1: new device\n")) == ()
+    (before, when), again, (after, later) = seen
+    assert before == {("0000:9b:00.0", "31"): 2, ("0000:9b:00.0", "94"): 1, ("0000:3b:00.0", "31"): 1}
+    assert again == [before, when]
+    assert after == {**before, ("0000:9b:00.0", "31"): 3}
+    assert later == {**when, ("0000:9b:00.0",): 5.0}
 
 
 @pytest.mark.fault("E13")
@@ -46,19 +69,20 @@ def test_a_log_without_new_events_changes_no_count() -> None:
             "NVRM: fallen off the bus and is not responding to commands.",
         ],
         ["NVRM: GPU 0000:9a:00.0: GPU has fallen off the bus."],
-        ["NVRM: Xid (PCI:0000:9a:00): 79, GPU has fallen off the bus."],
     ],
-    ids=["one line", "three lines", "short", "xid 79"],
+    ids=["one line", "three lines", "short"],
 )
 def test_a_gpu_off_the_bus_is_named_in_every_wording(lines: list[str]) -> None:
     """The driver breaks the sentence in three; the GPU is found all the same, once."""
     log = "".join(f"3,{number},{number}000000,-;{line}\n" for number, line in enumerate(lines, 1))
-    assert lost_gpus(parse_log(log.encode())) == {PciAddress.parse("0000:9a:00.0")}
+    lost = [event for event in parse_log(log.encode()) if event.kind is KernelEventKind.GPU_LOST]
+    assert [event.address for event in lost] == [PciAddress.parse("0000:9a:00.0")]
 
 
 def test_other_events_lose_no_gpu() -> None:
     """An application's fault or a NIC's is none of the bus."""
-    assert lost_gpus(parse_log(_LOG + b"6,5,5000000,-;mlx5_core 0000:1e:00.0 eth0: Link down\n")) == frozenset()
+    log = _LOG + b"6,5,5000000,-;mlx5_core 0000:1e:00.0 eth0: Link down\n"
+    assert KernelEventKind.GPU_LOST not in {event.kind for event in parse_log(log)}
 
 
 def test_a_recorded_log_counts_its_xids() -> None:
@@ -66,6 +90,5 @@ def test_a_recorded_log_counts_its_xids() -> None:
     place = extra_data() / "exporters" / "gpud" / "dmesg-with-xid-119.log"
     if not place.exists():
         pytest.skip(f"no {place.name} in the extra recordings")
-    counts = count_xids(parse_log(place.read_bytes()))
-    assert {(str(one.address), one.code) for one in counts} == {("0000:9b:00.0", 119)}
-    assert sum(one.count for one in counts) == place.read_bytes().count(b"NVRM: Xid (PCI:")
+    counts = Counter((str(event.address), event.code, event.kind) for event in parse_log(place.read_bytes()))
+    assert counts == {("0000:9b:00.0", 119, KernelEventKind.XID): place.read_bytes().count(b"NVRM: Xid (PCI:")}
