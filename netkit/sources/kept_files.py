@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from itertools import repeat
 
 from netkit.model.missing import Missing
 from netkit.sources.tree import READ_LIMIT, LiveTree, Tree, code_of, unreadable
@@ -101,20 +102,25 @@ class Sheet:
 
     def read(self) -> list[int]:
         """Read every file; return the places of those whose answer is new."""
-        answers, pread = self.answers, os.pread
-        changed: list[int] = []
-        for place, descriptor in enumerate(self._descriptors):
-            answer: bytes | Missing
+        answers = self._read_all()
+        if answers == self.answers:
+            return []
+        return [place for place, answer in enumerate(answers) if self._is_new(place, answer)]
+
+    def _read_all(self) -> list[bytes | Missing]:
+        """Read in one loop without a line of ours; a file that fails is read by path, and the loop goes on."""
+        answers: list[bytes | Missing] = []
+        while len(answers) < len(self._descriptors):
+            rest = self._descriptors[len(answers) :]
             try:
-                answer = pread(descriptor, _MOSTLY, 0)
+                # What was read before an exception stays in the list: no file is read twice.
+                answers.extend(map(os.pread, rest, repeat(_MOSTLY), repeat(0)))
             except OSError:
-                answer = self._by_path(place)
-            if answer != answers[place] and self._is_new(place, answer):
-                changed.append(place)
-        return changed
+                answers.append(self._by_path(len(answers)))
+        return answers
 
     def _is_new(self, place: int, answer: bytes | Missing) -> bool:
-        """Note an answer, all of it if it is a long one; False when it is the one of last time after all."""
+        """Note an answer, all of it if it is a long one; False when it is the one of last time."""
         if isinstance(answer, bytes) and len(answer) == _MOSTLY:
             answer = self._by_path(place)
         before, self.answers[place] = self.answers[place], answer
