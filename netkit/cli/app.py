@@ -143,10 +143,16 @@ def mount_plugins(declared: tuple[EntryPoint, ...] | None = None) -> None:
     groups = ("netkit.commands", "netkit.deploy")
     installed = (plugin for group in groups for plugin in entry_points(group=group))
     for plugin in installed if declared is None else declared:
+        try:
+            loaded = plugin.load()
+        except ImportError as fault:
+            # A broken package beside netkit costs its own commands and no others.
+            talk(f"netkit: {plugin.name} is left out: {visible(str(fault))}")
+            continue
         if plugin.group == "netkit.commands":
-            app.add_typer(plugin.load(), name=plugin.name)
+            app.add_typer(loaded, name=plugin.name)
         elif plugin.group == "netkit.deploy":
-            deploy.app.command(plugin.name)(plugin.load())
+            deploy.app.command(plugin.name)(loaded)
 
 
 def _misused(fault: Exception) -> int:

@@ -31,6 +31,7 @@ def as_nobody() -> list[str]:
 
 
 def environment(runtime: str) -> dict[str, str]:
-    python_path = os.pathsep.join([str(REPOSITORY), sysconfig.get_path("purelib")])
+    packages = ["", "exporters", "dashboards", "playbooks"]
+    python_path = os.pathsep.join([*(str(REPOSITORY / name) for name in packages), sysconfig.get_path("purelib")])
     home = {"HOME": runtime, "XDG_RUNTIME_DIR": runtime, "PYTHONPATH": python_path, "PYTHONDONTWRITEBYTECODE": "1"}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", **home}
