@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from netkit.checks import checks
@@ -40,6 +40,8 @@ class Scene:
     job: dict[str, str]
     version: tuple[int, int, int] | None = (2, 27, 3)
     fellows: tuple[NodeSnapshot, ...] = ()
+    wishes: dict[str, Any] = field(default_factory=dict)
+    """Fields of `Wishes` beside the job and the earlier reading."""
 
 
 def healthy(name: str = "n0", misplaced: Sequence[int] = ()) -> NodeSnapshot:
@@ -60,7 +62,8 @@ def environment(job: dict[str, str], version: tuple[int, int, int] | None = None
 
 def answers(one: Scene, asked: Iterable[Check] | None = None) -> tuple[Result, ...]:
     """Everything the doctor says of the scene's node, and of its gang."""
-    wishes = Wishes(environment=environment(one.job, one.version), earlier=one.before)
+    given: dict[str, Any] = {"environment": environment(one.job, one.version), "earlier": one.before} | one.wishes
+    wishes = Wishes(**given)
     here = Member(name="n0", snapshot=one.now, context=context_of(one.now, wishes))
     alone = Wishes(environment=wishes.environment)
     others = [

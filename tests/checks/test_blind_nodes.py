@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from netkit.checks import checks
+from netkit.checks import checks, rules
 from netkit.checks.switch_qos import CHECK as SWITCH
 from netkit.doctor.context import Wishes, context_of
 from netkit.doctor.contract import GangCheck, Member, NodeCheck
@@ -22,7 +22,8 @@ from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.snapshot import read_node
 from netkit.topology.nccl_xml import read_topology
 from tests.checks.mutants import mutants
-from tests.checks.scenes import JOB, answers, environment, healthy, of, scene
+from tests.checks.scenes import JOB, answers, environment, findings, healthy, of, scene
+from tests.checks.speaking import Case, cases
 from tests.roce.test_switch_dialects import CONFIG_DB
 from tests.topology import synthetic_machines
 
@@ -55,16 +56,14 @@ def test_a_node_that_shows_nothing_is_neither_healthy_nor_ill() -> None:
 
 
 @pytest.mark.parametrize("check", [one for one in checks() if isinstance(one, NodeCheck)], ids=lambda one: one.id)
-def test_a_node_check_is_silent_speaks_and_is_incomplete(check: NodeCheck) -> None:
-    """Silent on the healthy machine, incomplete on the blind one; some mutant makes it speak (`test_mutants`)."""
-    rules = {rule.id for rule in check.rules}
-    healthy_answers = [one for one in answers(scene(), [check]) if one.rule in rules]
+def test_a_node_check_is_silent_and_is_incomplete(check: NodeCheck) -> None:
+    """Silent on the healthy machine, incomplete on the blind one; what makes each rule speak is below."""
+    held = {rule.id for rule in check.rules}
+    healthy_answers = [one for one in answers(scene(), [check]) if one.rule in held]
     assert healthy_answers
     assert not [one for one in healthy_answers if one.outcome is Outcome.FINDING and one.severity != "info"]
     if check.id not in ONLY_ASKED:
         assert Outcome.INCOMPLETE in {one.outcome for one in asked(blind(), Wishes(), check)}
-    if check.id not in {"switch_qos", "env_files", "env_topo_file", "pairing", "device_count"}:
-        assert rules & MUTATED
 
 
 OWN = synthetic_machines.system(
@@ -76,11 +75,10 @@ OWN = synthetic_machines.system(
 MUTATED = {one.rule for one in mutants(scene(fellows=1))}
 
 
-def test_gang_checks_have_mutants_and_say_when_too_few_nodes_tell() -> None:
+def test_gang_checks_say_when_too_few_nodes_tell() -> None:
     """A gang of blind nodes is incomplete."""
     for check in checks():
         if isinstance(check, GangCheck):
-            assert {rule.id for rule in check.rules} & MUTATED
             members = [Member(name=str(n), snapshot=blind(), context=context_of(blind(), Wishes())) for n in range(2)]
             found = {one.outcome for one in judge([check], members, {}).results}
             assert found <= {Outcome.INCOMPLETE, Outcome.NOT_APPLICABLE, Outcome.OK}
@@ -139,24 +137,24 @@ def _change(*path: str, to: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-@pytest.mark.parametrize(
-    ("rule", "change"),
-    [
-        ("F01", _change("PORT_QOS_MAP", "Ethernet0,Ethernet8", "pfc_enable", to="4")),
-        ("F02", _change("DSCP_TO_TC_MAP", "AZURE", "26", to="1")),
-        ("F03", _change("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "3", to="0")),
-        ("F03", _change("TC_TO_QUEUE_MAP", "AZURE", "3", to="1")),
-        ("F04", _change("BUFFER_PG", "Ethernet0|3-4", to=None)),
-        ("F04", _change("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "xoff", to="0")),
-        ("F05", _change("WRED_PROFILE", "LOSSLESS", "ecn", to="ecn_none")),
-        ("F05", _change("WRED_PROFILE", "LOSSLESS", "green_max_threshold", to="1000")),
-        ("F06", _change("PFC_WD", "Ethernet0", to=None)),
-        ("F06", _change("PFC_WD", "Ethernet0", "action", to="alert")),
-        ("F08", _change("PORT", "Ethernet0", "mtu", to="1500")),
-        ("F11", _change("SCHEDULER", "scheduler.1", "type", to="DWRR")),
-        ("F11", _change("DSCP_TO_TC_MAP", "AZURE", "48", to="3")),
-    ],
+SWITCH_FAULTS = (
+    ("F01", _change("PORT_QOS_MAP", "Ethernet0,Ethernet8", "pfc_enable", to="4")),
+    ("F02", _change("DSCP_TO_TC_MAP", "AZURE", "26", to="1")),
+    ("F03", _change("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "3", to="0")),
+    ("F03", _change("TC_TO_QUEUE_MAP", "AZURE", "3", to="1")),
+    ("F04", _change("BUFFER_PG", "Ethernet0|3-4", to=None)),
+    ("F04", _change("BUFFER_PROFILE", "pg_lossless_400000_5m_profile", "xoff", to="0")),
+    ("F05", _change("WRED_PROFILE", "LOSSLESS", "ecn", to="ecn_none")),
+    ("F05", _change("WRED_PROFILE", "LOSSLESS", "green_max_threshold", to="1000")),
+    ("F06", _change("PFC_WD", "Ethernet0", to=None)),
+    ("F06", _change("PFC_WD", "Ethernet0", "action", to="alert")),
+    ("F08", _change("PORT", "Ethernet0", "mtu", to="1500")),
+    ("F11", _change("SCHEDULER", "scheduler.1", "type", to="DWRR")),
+    ("F11", _change("DSCP_TO_TC_MAP", "AZURE", "48", to="3")),
 )
+
+
+@pytest.mark.parametrize(("rule", "change"), SWITCH_FAULTS)
 def test_one_wrong_line_of_the_switch_is_found_by_its_rule(rule: str, change: Callable[[dict[str, Any]], None]) -> None:
     """The intact configuration is silent; each fault is one rule's, on all eight NICs."""
     intact = asked(healthy(), Wishes(environment=environment(JOB), switches=_switches(CONFIG_DB)), SWITCH)
@@ -169,3 +167,19 @@ def test_one_wrong_line_of_the_switch_is_found_by_its_rule(rule: str, change: Ca
 
 def _switches(config: dict[str, Any]) -> dict[str, Any]:
     return {"*": sonic.parse(json.dumps(config))["Ethernet0"]}
+
+
+CASES = list(cases(scene(fellows=1)))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.rule)
+def test_a_rule_speaks_of_its_scene_and_not_of_the_one_beside_it(case: Case) -> None:
+    """What no single changed field of one node shows."""
+    loud, quiet = ({rule for rule, _, _ in findings(answers(one))} for one in (case.loud, case.quiet))
+    assert case.rule in loud
+    assert case.rule not in quiet
+
+
+def test_every_rule_is_made_to_speak() -> None:
+    """By a mutant (`test_mutants`), a case, or a wrong line of a switch: a check that cannot fail is none."""
+    assert MUTATED | {case.rule for case in CASES} | {rule for rule, _ in SWITCH_FAULTS} == set(rules())
