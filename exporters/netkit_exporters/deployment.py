@@ -216,8 +216,12 @@ spec:
 """
 
 _RELABELLING = """\
+      honorLabels: true  # a probe's findings say themselves which node they are about
       relabelings:
         - {{sourceLabels: [__meta_kubernetes_pod_node_name], targetLabel: node}}
+      # Rules and dashboards group by `rail`; say here which device is which rail of this cluster, such as:
+      # metricRelabelings:
+      #   - {{sourceLabels: [device], regex: "mlx5_([0-7])", targetLabel: rail}}
 """
 
 _POD_MONITOR = (

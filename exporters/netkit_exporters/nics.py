@@ -97,16 +97,19 @@ class NicSource:
 
 
 def hardware_interfaces(machine: Machine) -> dict[str, str] | Missing:
-    """Return the interfaces with a device behind them, by name, with where they really are."""
+    """Return the interfaces with a device behind them, by name, with where that device is.
+
+    Asks only what a snapshot asks too, so that a recording answers.
+    """
     tree = machine.tree
     found = tree.list(CLASS)
     if isinstance(found, Missing):
         return found
     virtual_too = machine.options.get("virtual_functions") == "1"
     here = {
-        name: str(tree.link(f"{CLASS}/{name}"))
+        name: str(tree.link(f"{CLASS}/{name}/device"))
         for name in found[:MOST_INTERFACES]
-        if tree.exists(f"{CLASS}/{name}/device/driver") and (virtual_too or not is_virtual(tree, name))
+        if isinstance(tree.link(f"{CLASS}/{name}/device/driver"), str) and (virtual_too or not is_virtual(tree, name))
     }
     nothing = "no host NIC is visible here: run in the host's network namespace (hostNetwork: true)"
     return here or Missing(reason=Reason.ABSENT, where=CLASS, detail=nothing)

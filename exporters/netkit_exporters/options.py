@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ LONGEST_REFRESH_SECONDS = 3600.0
 
 _UNITS = MappingProxyType({"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0})
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.%a-z]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})")
+# Kubernetes gives a node's IPv6 address without brackets; the port is never left out, so the last colon is its own.
+_ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.%a-z]+)\]|([A-Za-z0-9._-]+|[0-9a-fA-F]*:[0-9a-fA-F:.]+)):([0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +54,19 @@ class Options:
 def address(text: str) -> Address:
     """Return the address of `HOST:PORT` or `[IPv6]:PORT`; InputError for anything else."""
     found = _ADDRESS.fullmatch(text)
-    if found is None or not int(found[3]) <= 65535:
+    if found is None or int(found[3]) > 65535 or not _is_host(found[1] or found[2]):
         raise InputError(
             f"--listen {visible(text, 200)!r}", f"HOST:PORT or [IPv6]:PORT, such as {DEFAULT_LISTEN} or [::]:9879"
         )
     return Address(host=found[1] or found[2], port=int(found[3]))
+
+
+def _is_host(text: str) -> bool:
+    """Tell whether what has colons is an IPv6 address; a name is asked for when it is bound."""
+    try:
+        return ":" not in text or ipaddress.ip_address(text).version == 6
+    except ValueError:
+        return False
 
 
 def refresh(text: str) -> float:

@@ -107,7 +107,7 @@ def test_arguments_are_options_the_exporter_has() -> None:
 
 
 def test_a_monitor_names_the_node_and_the_job() -> None:
-    """Alerts join on `node` and ask for job `netkit`."""
+    """Alerts join on `node` and ask for job `netkit`; a series that names its node itself keeps that name."""
     for monitor, kind, at in (
         (Monitor.POD, "PodMonitor", "podMetricsEndpoints"),
         (Monitor.SERVICE, "ServiceMonitor", "endpoints"),
@@ -115,6 +115,7 @@ def test_a_monitor_names_the_node_and_the_job() -> None:
         found = documents(Deployment(monitor=monitor, namespace="obs"))[kind]
         (endpoint,) = found["spec"][at]
         assert [rule["targetLabel"] for rule in endpoint["relabelings"]] == ["node"]
+        assert endpoint["honorLabels"] is True
         assert found["spec"]["jobLabel"] == "app.kubernetes.io/part-of"
         assert found["metadata"]["namespace"] == "obs"
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from netkit.errors import InputError
+from netkit_exporters.options import Address, address
 from tests.exporters.serving import eventually
 
 NETNS = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--kill-child")
@@ -303,3 +305,25 @@ def test_the_command_line_of_netkit_mounts_it() -> None:
     code = "import sys, netkit_exporters.exporter; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert not {"typer", "rich", "prometheus_client", "yaml", "bcrypt", "pyroute2"}.intersection(loaded)
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port"),
+    [
+        ("127.0.0.1:9879", "127.0.0.1", 9879),
+        ("[fd00::1]:9879", "fd00::1", 9879),
+        ("fd00::1:9879", "fd00::1", 9879),
+        (":::9879", "::", 9879),
+        ("node-7.example:1", "node-7.example", 1),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(text: str, host: str, port: int) -> None:
+    """A node's IPv6 address comes without brackets from Kubernetes; the last group is the port, for one is needed."""
+    assert address(text) == Address(host=host, port=port)
+
+
+@pytest.mark.parametrize("text", ["9879", "localhost", "fd00::1", "fd00::1:70000", "::1:", "a b:1", "[::1:9879"])
+def test_anything_else_is_no_address(text: str) -> None:
+    """One line says what was given."""
+    with pytest.raises(InputError, match="--listen"):
+        address(text)
