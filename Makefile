@@ -32,7 +32,9 @@ kube-tools: $(VENV)/.ready ## build the control plane of the real tests, once (m
 	$(BIN)/python -m tests.e2e.kube.go_tools
 
 e2e: $(VENV)/.ready kube-tools ## the tests on real parts: kernel links, sshd, a browser
-	$(BIN)/pytest -m e2e -rs --timeout 600
+	# The control plane of tests/e2e/kube keeps processors busy: what measures time runs before it, not beside it.
+	$(BIN)/pytest -m e2e -rs --timeout 600 --ignore tests/e2e/kube
+	$(BIN)/pytest -m e2e -rs --timeout 600 tests/e2e/kube
 
 bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again
 	$(BIN)/python -m benchmarks
