@@ -31,8 +31,8 @@ test: $(VENV)/.ready ## the fast tests
 kube-tools: $(VENV)/.ready ## build the control plane of the real tests, once (minutes; needs Go)
 	$(BIN)/python -m tests.e2e.kube.go_tools
 
+# The control plane of tests/e2e/kube keeps processors busy: what measures time runs before it, not beside it.
 e2e: $(VENV)/.ready kube-tools ## the tests on real parts: kernel links, sshd, a browser
-	# The control plane of tests/e2e/kube keeps processors busy: what measures time runs before it, not beside it.
 	$(BIN)/pytest -m e2e -rs --timeout 600 --ignore tests/e2e/kube
 	$(BIN)/pytest -m e2e -rs --timeout 600 tests/e2e/kube
 
