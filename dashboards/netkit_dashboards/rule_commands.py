@@ -1,7 +1,9 @@
-"""`netkit rules …`: build and check recording and alerting rules."""
+"""`netkit rules …`: build, check and try recording and alerting rules."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,8 +16,8 @@ from netkit_dashboards.forms import RuleFormat
 
 app = typer.Typer(
     name="rules",
-    help="Prometheus rules on what netkit measures: build, check.",
-    short_help="Prometheus rules: build, check.",
+    help="Prometheus rules on what netkit measures: build, check, try.",
+    short_help="Prometheus rules: build, check, try.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -33,8 +35,12 @@ def build(
     time_scale: Annotated[
         float, typer.Option("--time-scale", help="Factor on `for` and `keep_firing_for`, for drills: 0.001 to 1.")
     ] = 1.0,
-    grafana_url: Annotated[str, typer.Option("--grafana-url", help="Where the dashboards are; for links.")] = "",
-    playbook_url: Annotated[str, typer.Option("--playbook-url", help="Where the playbooks are; for links.")] = "",
+    grafana_url: Annotated[
+        str, typer.Option("--grafana-url", help="Where the dashboards are; without it links are placeholders.")
+    ] = "",
+    playbook_url: Annotated[
+        str, typer.Option("--playbook-url", help="Where the playbooks are; without it links are placeholders.")
+    ] = "",
 ) -> None:
     """Write recording and alerting rules with the thresholds of one fabric.
 
@@ -53,6 +59,8 @@ def build(
     rendering = Rendering(profile=profile, time_scale=time_scale, places=places, panel_ids=panel_ids())
     for path in write(folder, rule_files(form, rendering)):
         print(path)
+    if form in (RuleFormat.RULES, RuleFormat.PROMETHEUS_RULE) and places.placeholders:
+        print(f"netkit: {places.placeholders}", file=sys.stderr)
 
 
 def _base(option: str, url: str) -> str:
@@ -72,3 +80,36 @@ def lint() -> None:
     from netkit_dashboards.lint.rules import findings
 
     raise typer.Exit(int(report(findings())))
+
+
+@app.command("test", short_help="Does every alert fire, stay silent, resolve?")
+def try_alerts(
+    profile: Annotated[
+        Profile | None, typer.Option("--profile", help="Fabric to render the rules for; default: dcqcn+pfc.")
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="Try this rule file or PrometheusRule instead.", dir_okay=False)
+    ] = None,
+) -> None:
+    """Try every alert with promtool: it fires, is silent just below, resolves, bears absence and resets, names itself.
+
+    A file must be built without --time-scale. Ends with 1 on findings. Example: netkit rules test --profile pfc-only
+    """
+    demand()
+    from netkit_dashboards.cases import rule_set, trial
+    from netkit_dashboards.cases.alerts import Case
+    from netkit_dashboards.cases.promtool import program
+    from netkit_dashboards.lint.finding import report
+    from netkit_dashboards.rule_file import Rendering
+    from netkit_dashboards.shelf import panel_ids
+
+    if rules and profile:
+        raise InputError("--rules with --profile", "one of them: a file names its fabric itself")
+    if rules:
+        tried = rule_set.read(rules)
+    else:
+        tried = rule_set.rendered(Rendering(profile=profile or Profile.DCQCN_PFC, panel_ids=panel_ids()))
+    program()
+    count = len(trial.alerts_of(tried.profile))
+    print(f"trying {count} alerts on {tried.profile}, {len(Case)} cases each", file=sys.stderr)
+    raise typer.Exit(int(report(trial.findings(tried))))

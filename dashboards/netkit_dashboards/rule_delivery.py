@@ -23,11 +23,15 @@ def rule_files(form: RuleFormat, rendering: Rendering) -> Mapping[str, str]:
 
 
 def _rules(rendering: Rendering) -> Mapping[str, str]:
-    return {"netkit-rules.yaml": dump({"groups": groups(rendering)})}
+    return {"netkit-rules.yaml": _note(rendering) + dump({"groups": groups(rendering)})}
 
 
 def _resource(rendering: Rendering) -> Mapping[str, str]:
-    return {"netkit-prometheusrule.yaml": dump(prometheus_rule(rendering))}
+    return {"netkit-prometheusrule.yaml": _note(rendering) + dump(prometheus_rule(rendering))}
+
+
+def _note(rendering: Rendering) -> str:
+    return f"# {rendering.places.placeholders}\n" if rendering.places.placeholders else ""
 
 
 def _alertmanager(_rendering: Rendering) -> Mapping[str, str]:

@@ -20,12 +20,24 @@ _JUMP_LABELS = ("cluster", "node", "device")
 """Labels of an alert that are variables of the dashboards too."""
 
 
+PLACEHOLDER_GRAFANA = "https://grafana.example.com"
+PLACEHOLDER_PLAYBOOKS = "https://playbooks.example.com/netkit"
+"""Links that lead nowhere until somebody says where they should."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Where people find dashboards and playbooks: bases of the links in annotations."""
 
-    grafana: str = "https://grafana.example.com"
-    playbooks: str = "https://playbooks.example.com/netkit"
+    grafana: str = PLACEHOLDER_GRAFANA
+    playbooks: str = PLACEHOLDER_PLAYBOOKS
+
+    @property
+    def placeholders(self) -> str:
+        """Which options of `netkit rules build` nobody gave, for a note to the reader; empty when both were."""
+        held = {"--grafana-url": self.grafana, "--playbook-url": self.playbooks}
+        missing = [option for option, base in held.items() if base in (PLACEHOLDER_GRAFANA, PLACEHOLDER_PLAYBOOKS)]
+        return f"links lead to a placeholder on example.com: build with {' and '.join(missing)}" if missing else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,10 @@ import yaml
 from netkit.catalogue.alerts import HOUR, MINUTE, Supply, alerts
 from netkit.catalogue.fabric_profiles import Profile
 from netkit.catalogue.metric_rows import link
+from netkit_dashboards.cases.alerts import labels_of
+from netkit_dashboards.cases.promtool import judge
 from netkit_dashboards.rule_file import Rendering, groups
 from netkit_dashboards.shelf import panel_ids
-from tests.dashboards.alert_cases import labels_of
-from tests.dashboards.test_alert_cases import promtool
 
 pytestmark = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 STEP = 30
@@ -69,7 +69,7 @@ def test_a_hundred_resets_of_every_counter_fire_nothing(tmp_path: Path) -> None:
     silent = [one.name for one in alerts() if not one.always]
     asked = [{"eval_time": f"{at}s", "alertname": name, "exp_alerts": []} for at in times for name in silent]
 
-    assert promtool([written(tmp_path, inputs, asked)]) == {}
+    assert judge([written(tmp_path, inputs, asked)]) == {}
 
 
 @pytest.mark.fault("L06")
@@ -93,4 +93,4 @@ def test_a_link_that_flapped_is_forgiven_after_the_window(tmp_path: Path) -> Non
     ]
     series = f"{link.DOWNS.name}{{{inside}}}"
 
-    assert promtool([written(tmp_path, [{"series": series, "values": values}], asked, step)]) == {}
+    assert judge([written(tmp_path, [{"series": series, "values": values}], asked, step)]) == {}

@@ -64,16 +64,18 @@ class Timing:
 
     @property
     def end_of_firing(self) -> int:
+        """When the condition was last true."""
         return self.quiet + self.firing - self.step
 
     @property
     def end(self) -> int:
+        """The last moment of the case."""
         return self.quiet + self.firing + self.after - self.step
 
 
 @cache
 def window(expression: str) -> float:
-    """The longest look back of an expression, through what was recorded."""
+    """Return the longest look back of an expression, through what was recorded."""
     found = (
         (one.range_seconds or 0.0) + (window(_RECORDED[one.name].expression) if one.name in _RECORDED else 0.0)
         for one in selectors(expression)
@@ -82,7 +84,7 @@ def window(expression: str) -> float:
 
 
 def timing(alert: Alert, profile: Profile) -> Timing:
-    """Phases long enough for the windows of the alert."""
+    """Return phases long enough for the windows of the alert."""
     reach = min(window(alert.expression(profile)), MOST_REACH)
     step = 30 if reach <= HOUR else 120
 
@@ -99,7 +101,7 @@ def timing(alert: Alert, profile: Profile) -> Timing:
 
 
 def labels_of(supply: Supply, node: int = 1) -> dict[str, str]:
-    """The labels of a series: those the scrape adds, then its own, then those the case asks for."""
+    """Return the labels of a series: those the scrape adds, then its own, then those the case asks for."""
     own = set(supply.series.labels)
     scraped = [name for name in SCRAPE_LABELS if name != "rail" or own & {"device", "rail"}]
     listed = {name: _EXAMPLES.get(name, f"some-{name}") for name in (*scraped, *supply.series.labels)}
@@ -107,7 +109,7 @@ def labels_of(supply: Supply, node: int = 1) -> dict[str, str]:
 
 
 def expected_labels(alert: Alert, profile: Profile) -> dict[str, str]:
-    """The labels the alert must have, no more and no less."""
+    """Return the labels the alert must have, no more and no less."""
     carried = labels_of(alert.trial[0]) if alert.trial else {}
     fixed = {name: text for name, text in alert.labels(profile).items() if name != "rail"}
     return {**{name: carried[name] for name in alert.identity if name in carried}, **fixed}
@@ -183,11 +185,17 @@ def _asked(name: str, at: int, firing: Mapping[str, str] | None) -> dict[str, An
     return {"eval_time": f"{at}s", "alertname": name, "exp_alerts": alerts}
 
 
-def group(alert: Alert, case: Case, profile: Profile = Profile.DCQCN_PFC, scale: float = 1.0) -> dict[str, Any]:
-    """The promtool test group of a case; `scale` is for profiles whose threshold is that much higher."""
+def group(alert: Alert, case: Case, profile: Profile) -> dict[str, Any]:
+    """Return the promtool test group of a case, on a fabric."""
     when = timing(alert, profile)
-    inputs, asked = _CASES[case](alert, when, expected_labels(alert, profile), scale)
+    inputs, asked = _CASES[case](alert, when, expected_labels(alert, profile), _scale(alert, profile))
     return {"interval": f"{when.step}s", "input_series": list(inputs), "alert_rule_test": asked}
+
+
+def _scale(alert: Alert, profile: Profile) -> float:
+    """How much higher a fabric's threshold is than the one the row's values stand around."""
+    limit = alert.limit_of(profile)
+    return limit / alert.limit if limit and alert.limit else 1.0
 
 
 Built = tuple[Iterator[dict[str, str]], list[dict[str, Any]]]

@@ -1,0 +1,1 @@
+"""What every alert must do and must not do, as cases that promtool judges."""
