@@ -141,9 +141,9 @@ def measure(port: int) -> Figures:
     from netkit.gangs.devices import with_devices
     from netkit.gangs.resolver import resolve
     from netkit.gangs.systems import systems
-    from netkit.sources.kube import Api
-    from netkit.sources.kube_config import open_access
-    from netkit.sources.kube_snapshot import read_snapshot
+    from netkit.sources.kube.api import Api
+    from netkit.sources.kube.config import open_access
+    from netkit.sources.kube.snapshot import read_snapshot
 
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config"

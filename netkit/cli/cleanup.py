@@ -27,8 +27,8 @@ def cleanup(
     from functools import partial
 
     from netkit.probe.leftovers import leftovers, remove
-    from netkit.sources.kube import Api, Limits
-    from netkit.sources.kube_config import open_access
+    from netkit.sources.kube.api import Api, Limits
+    from netkit.sources.kube.config import open_access
 
     place = ClusterPlace(
         namespace=namespace, everywhere=everywhere, kubeconfig=kubeconfig, context=context, deadline_s=deadline

@@ -77,15 +77,15 @@ class ClusterPlace:
 def snapshot_of(place: ClusterPlace, *uses: Use) -> GangSnapshot:
     """Return what the options name: a bundle as it was recorded, or a cluster as it is now."""
     if place.bundle is not None:
-        from netkit.sources.kube_bundle import load
+        from netkit.sources.kube.bundle import load
 
         return _within(load(place.bundle), place)
     from functools import partial
 
     from netkit.catalogue.kube_resources import resources_for
-    from netkit.sources.kube import Api, Limits
-    from netkit.sources.kube_config import open_access
-    from netkit.sources.kube_snapshot import read_snapshot
+    from netkit.sources.kube.api import Api, Limits
+    from netkit.sources.kube.config import open_access
+    from netkit.sources.kube.snapshot import read_snapshot
 
     api = Api(partial(open_access, place.kubeconfig, place.context), Limits(total_s=place.deadline_s))
     try:

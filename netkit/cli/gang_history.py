@@ -82,8 +82,8 @@ def bundle(
     Example: netkit gang bundle -n team-a -o gangs.jsonl
     """
     from netkit.catalogue.kube_resources import Use
-    from netkit.sources.kube_bundle import dump
-    from netkit.sources.kube_redaction import BundleRedactor
+    from netkit.sources.kube.bundle import dump
+    from netkit.sources.kube.redaction import BundleRedactor
 
     place = ClusterPlace(
         namespace=namespace, everywhere=everywhere, kubeconfig=kubeconfig, context=context, deadline_s=deadline

@@ -166,7 +166,7 @@ def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wish
 
     from netkit.probe.launchers.exec import launcher_for
     from netkit.probe.launchers.job import JobLauncher
-    from netkit.sources.kube_config import open_access
+    from netkit.sources.kube.config import open_access
 
     way_in, plan = partial(open_access, place.kubeconfig, place.context), prepared.plan
     if prepared.own is None:

@@ -1,6 +1,6 @@
 """What the GPU driver of a made-up node would say: H100-like, NVLink up, one process on each GPU. Synthetic.
 
-The form is that of `netkit.sources.nvml_child`; `nvidia-smi topo -m` as nvidia-smi(1) prints it.
+The form is that of `netkit.sources.nvml.child`; `nvidia-smi topo -m` as nvidia-smi(1) prints it.
 """
 
 from __future__ import annotations

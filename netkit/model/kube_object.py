@@ -2,7 +2,7 @@
 
 Custom resources change between versions and are written by many hands, so nothing here trusts a shape: a question
 whose field is absent or of another type answers `Missing`, an empty text or nothing at all. The JSON inside has been
-cleaned where it entered (`netkit.sources.kube_objects`).
+cleaned where it entered (`netkit.sources.kube.objects`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netkit.catalogue.kube_resources import RESOURCES
 from netkit.probe.launchers.job import delete_exactly
 from netkit.probe.probe_job import MANAGED_BY, OPERATOR, PROBE, forms
-from netkit.sources.kube import Api, RefusedError
+from netkit.sources.kube.api import Api, RefusedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

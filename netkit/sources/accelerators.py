@@ -20,7 +20,7 @@ from netkit.sources.cambricon import parse_cnmon
 from netkit.sources.drivers import Drivers
 from netkit.sources.hygon import parse_hy_smi
 from netkit.sources.nvidia_smi import parse_link_status, parse_query, with_links
-from netkit.sources.nvml_answer import parse_answer
+from netkit.sources.nvml.answer import parse_answer
 from netkit.sources.tree import Tree
 
 _T = TypeVar("_T")

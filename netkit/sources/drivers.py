@@ -16,11 +16,11 @@ from netkit.errors import InputError
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.sources.disposable import tool_text
-from netkit.sources.nvml_values import Plain
+from netkit.sources.nvml.values import Plain
 from netkit.sources.recording import NOT_RECORDED, is_unrecorded
 
 if TYPE_CHECKING:
-    from netkit.sources.nvml import NvmlReader
+    from netkit.sources.nvml.reader import NvmlReader
 
 MOST_TEXT = 1 << 18
 """Characters of one tool's output that are kept."""
@@ -51,7 +51,7 @@ class Drivers(Protocol):
 
 
 def _nvml_reader() -> NvmlReader:
-    from netkit.sources.nvml import NvmlReader
+    from netkit.sources.nvml.reader import NvmlReader
 
     return NvmlReader()
 

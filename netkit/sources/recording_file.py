@@ -11,8 +11,6 @@ import base64
 import binascii
 import hashlib
 import json
-import os
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedReader
@@ -21,9 +19,10 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from netkit import __version__
-from netkit.errors import InputError, SourceError
+from netkit.errors import InputError
 from netkit.model.text import visible
 from netkit.sources.drivers import RecordedDrivers
+from netkit.sources.given_file import open_given
 from netkit.sources.netlink.memory import RecordedKernel
 from netkit.sources.node_sources import NodeSources
 from netkit.sources.recording import Answers, Errno, Op, Question, RecordedTree, Value
@@ -103,25 +102,9 @@ def _bytes(data: bytes) -> dict[str, str]:
 
 
 def load(path: Path) -> Recording:
-    """Read a recording; InputError says in one line why a file is not one, SourceError that it cannot be read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except OSError as fault:
-        raise SourceError("recording", visible(str(path)), fault.errno) from fault
-    try:
-        _check_kind(visible(str(path)), os.fstat(descriptor))
-    except InputError:
-        os.close(descriptor)
-        raise
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+    """Read a recording; InputError says in one line why a file is not one."""
+    with open_given(path, "recording", "netkit snapshot", MOST_BYTES) as file:
         return _Reader(visible(str(path)), file).recording()
-
-
-def _check_kind(name: str, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"recording {name}", "a regular file")
-    if found.st_size > MOST_BYTES:
-        raise InputError(f"recording {name} of {found.st_size} bytes", f"at most {MOST_BYTES} bytes")
 
 
 class _Reader:

@@ -11,7 +11,7 @@ from netkit.model.missing import Missing, Reason
 from netkit.sources.drivers import Drivers
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.netlink.kernel import Answer, Channel, Kernel, Question
-from netkit.sources.nvml_values import Plain
+from netkit.sources.nvml.values import Plain
 from netkit.sources.tree import READ_LIMIT
 from netkit_exporters.collecting import Machine
 from tests.sources.made_up import PMA

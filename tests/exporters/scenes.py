@@ -10,7 +10,7 @@ from netkit.lab.virtual_node import virtual_sources
 from netkit.model.missing import Missing, Reason
 from netkit.sources.drivers import Drivers
 from netkit.sources.memory_tree import MemoryTree
-from netkit.sources.nvml_values import Plain
+from netkit.sources.nvml.values import Plain
 from netkit_exporters.collecting import Machine
 from tests.exporters.full_node import full_node
 from tests.sources import made_up, made_up_drivers

@@ -9,7 +9,7 @@ from netkit.gangs.resolver import resolve
 from netkit.gangs.systems import systems
 from netkit.model.gang import Gang
 from netkit.model.gang_snapshot import GangSnapshot, Listing
-from netkit.sources.kube_objects import object_of
+from netkit.sources.kube.objects import object_of
 from tests.kube.fake_api import place_of
 
 Body = dict[str, Any]

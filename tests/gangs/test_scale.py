@@ -13,7 +13,7 @@ from netkit.gangs.devices import with_devices
 from netkit.gangs.resolver import resolve
 from netkit.gangs.systems import systems
 from netkit.model.gang_snapshot import GangSnapshot
-from netkit.sources.kube_objects import objects_of
+from netkit.sources.kube.objects import objects_of
 
 PODS = 2000
 

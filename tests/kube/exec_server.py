@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from netkit.sources.kube_socket import Endpoint
-from netkit.sources.websocket import Opcode
+from netkit.sources.kube.endpoint import Endpoint
+from netkit.sources.kube.websocket import Opcode
 
 SALT = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 SUCCESS = b'{"metadata":{},"status":"Success"}'

@@ -22,9 +22,9 @@ from netkit.catalogue.kube_resources import RESOURCES, Use, resources_for
 from netkit.errors import InputError, NetkitError, SourceError
 from netkit.model.gang_snapshot import GangSnapshot
 from netkit.model.missing import Missing, Reason
-from netkit.sources.kube import Api, Limits
-from netkit.sources.kube_config import open_access
-from netkit.sources.kube_snapshot import read_snapshot
+from netkit.sources.kube.api import Api, Limits
+from netkit.sources.kube.config import open_access
+from netkit.sources.kube.snapshot import read_snapshot
 from tests.gangs.synthetic_cluster import gangs, pod, thing
 from tests.kube.fake_api import Answer, FakeApi, Running, status, write_kubeconfig
 

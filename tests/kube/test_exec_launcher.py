@@ -17,8 +17,8 @@ from netkit.errors import ProbeError
 from netkit.model.kube_object import KubeObject
 from netkit.probe.launchers.exec import PodSessions, destination, launcher_for
 from netkit.probe.launchers.session import Ended, Event, Member, Message
-from netkit.sources.kube_config import Open, open_access
-from netkit.sources.kube_pod import fate_of
+from netkit.sources.kube.config import Open, open_access
+from netkit.sources.kube.pod import fate_of
 from tests.gangs.synthetic_cluster import pod
 from tests.kube.exec_server import Asked, ExecServer
 from tests.kube.fake_api import write_kubeconfig

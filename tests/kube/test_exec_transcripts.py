@@ -12,8 +12,9 @@ import pytest
 
 from netkit.model.missing import Missing
 from netkit.probe.launchers.pod_answer import framed_answer
-from netkit.sources.kube_exec import Answer, Channels, Outcome, PodCommand, run_all
-from netkit.sources.websocket import MessageReader, Opcode, ProtocolError
+from netkit.sources.kube.channels import Channels, Outcome
+from netkit.sources.kube.exec import Answer, PodCommand, run_all
+from netkit.sources.kube.websocket import MessageReader, Opcode, ProtocolError
 from tests.kube.exec_server import CLOSE, SUCCESS, Asked, ExecServer, exit_status, on_channel, server_frame
 
 NONCE = "0123456789abcdef"

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from netkit.sources.kube_exec import Answer, PodCommand, run_all
-from netkit.sources.websocket import Opcode
+from netkit.sources.kube.exec import Answer, PodCommand, run_all
+from netkit.sources.kube.websocket import Opcode
 from tests.kube.exec_server import CLOSE, SUCCESS, Asked, Behave, ExecServer, exit_status, on_channel, server_frame
 
 

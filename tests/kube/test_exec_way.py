@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from netkit.errors import InputError, SourceError
-from netkit.sources.kube_config import open_access
-from netkit.sources.kube_exec import Answer, PodCommand, run_all
-from netkit.sources.kube_socket import Endpoint, endpoint_of
+from netkit.sources.kube.config import open_access
+from netkit.sources.kube.endpoint import Endpoint, endpoint_of
+from netkit.sources.kube.exec import Answer, PodCommand, run_all
 from tests.kube.exec_server import Asked, ExecServer
 from tests.kube.fake_api import write_kubeconfig
 

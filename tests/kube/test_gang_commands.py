@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from netkit.cli import explain, gangs
 from netkit.errors import InputError
-from netkit.sources.kube_bundle import dump
+from netkit.sources.kube.bundle import dump
 from tests.gangs.synthetic_cluster import Body, pod, snapshot, thing
 
 NODES = Path(__file__).parents[1] / "nodes"

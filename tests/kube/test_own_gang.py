@@ -16,7 +16,7 @@ from netkit.probe.launchers import job as job_launcher
 from netkit.probe.launchers.job import JobLauncher, OwnGang
 from netkit.probe.launchers.session import Member
 from netkit.probe.probe_job import ProbeJob, forms
-from netkit.sources.kube_config import Open, open_access
+from netkit.sources.kube.config import Open, open_access
 from tests.gangs.synthetic_cluster import pod
 from tests.kube.fake_api import FakeApi, Running, status, write_kubeconfig
 

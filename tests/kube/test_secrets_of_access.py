@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from netkit.cli.app import app
-from netkit.sources.kube import Api
-from netkit.sources.kube_config import open_access, without_userinfo
+from netkit.sources.kube.api import Api
+from netkit.sources.kube.config import open_access, without_userinfo
 from tests.gangs.synthetic_cluster import pod
 from tests.kube.fake_api import FakeApi, Running, write_kubeconfig
 
@@ -55,7 +55,7 @@ def test_a_traceback_shows_no_locals(tmp_path: Path) -> None:
     assert app.pretty_exceptions_show_locals is False
     config = write_kubeconfig(tmp_path / "c", "http://127.0.0.1:1", user={"token": CANARY})
     script = (
-        "import sys; import netkit.sources.kube as kube; from netkit.cli.app import main\n"
+        "import sys; import netkit.sources.kube.api as kube; from netkit.cli.app import main\n"
         "def once(self, *asked):\n"
         "    secret = self._access.client.configuration.auth_settings()\n"
         "    raise RuntimeError('a bug')\n"

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import netkit
-from netkit.errors import InputError, SourceError
+from netkit.errors import ExitStatus, InputError
 from netkit.model.missing import Missing, Reason
 from netkit.sources.memory_tree import MemoryTree
 from netkit.sources.node_sources import live_sources
@@ -162,8 +162,16 @@ def test_only_regular_files_are_recordings(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for place in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
         refusal(place)
-    with pytest.raises(SourceError):
+
+
+def test_a_recording_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
+    """What was given, what is accepted and which command makes one: in one line, with exit status 2."""
+    with pytest.raises(InputError) as caught:
         load(tmp_path / "none")
+    said = str(caught.value)
+    assert said.startswith(f"recording {tmp_path}/none: No such file or directory: accepted is a regular file of")
+    assert said.endswith("`netkit snapshot` writes one")
+    assert caught.value.exit_status is ExitStatus.BAD_INPUT
 
 
 @pytest.mark.fault("K02")

@@ -24,10 +24,10 @@ from netkit.probe.gpu_use import objections
 from netkit.probe.launchers.pod_answer import framed_answer
 from netkit.probe.launchers.processes import INTERPRETER_OPTIONS, opening
 from netkit.probe.launchers.session import Ended, Event, Launcher, Member, Message
-from netkit.sources.kube_config import Open, open_access
-from netkit.sources.kube_exec import Exec, PodCommand, Watch, run_all
-from netkit.sources.kube_pod import pod_fate
-from netkit.sources.kube_socket import Endpoint, endpoint_of
+from netkit.sources.kube.config import Open, open_access
+from netkit.sources.kube.endpoint import Endpoint, endpoint_of
+from netkit.sources.kube.exec import Exec, PodCommand, Watch, run_all
+from netkit.sources.kube.pod import pod_fate
 
 FAN_OUT = 32
 LOOK_SECONDS = 45.0

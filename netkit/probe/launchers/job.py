@@ -19,8 +19,8 @@ from netkit.model.probe import ProbedPod
 from netkit.probe.launchers.exec import ExecLauncher, destination
 from netkit.probe.launchers.session import Event, Member, Sessions
 from netkit.probe.probe_job import CONTAINER, NAME, OPERATOR, PROBE, JobForm, ProbeJob
-from netkit.sources.kube import Api, Limits, RefusedError
-from netkit.sources.kube_config import Open
+from netkit.sources.kube.api import Api, Limits, RefusedError
+from netkit.sources.kube.config import Open
 
 START_SECONDS = 120.0
 GONE_SECONDS = 60.0

@@ -7,7 +7,7 @@ from typing import Any
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
 from netkit.probe.framing import FrameReader
-from netkit.sources.kube_exec import Answer
+from netkit.sources.kube.exec import Answer
 
 
 def framed_answer(answer: Answer, nonce: str) -> dict[str, Any] | Missing:

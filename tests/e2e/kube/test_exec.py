@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from netkit.sources.kube_config import open_access
-from netkit.sources.kube_exec import Answer, PodCommand, run_all
-from netkit.sources.kube_socket import endpoint_of
+from netkit.sources.kube.config import open_access
+from netkit.sources.kube.endpoint import endpoint_of
+from netkit.sources.kube.exec import Answer, PodCommand, run_all
 from tests.e2e.kube.control_plane import ADMIN, ControlPlane
 from tests.e2e.kube.scenario import play, settle
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netkit.sources.nvml import NvmlReader
+from netkit.sources.nvml.reader import NvmlReader
 from tests.sources.gpu import fake_library
 from tests.sources.gpu.fake_library import FakeDriver
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from netkit.sources.nvml import NvmlReader, NvmlTiming
+from netkit.sources.nvml.reader import NvmlReader, NvmlTiming
 
 SOURCE = Path(__file__).parents[2] / "data" / "gpu" / "fake_nvml.c"
 QUICK = NvmlTiming(start=5.0, device=0.5, refresh=3.0, grace=0.5, first_retry=1.0, longest_retry=1800.0)

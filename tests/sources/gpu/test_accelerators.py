@@ -20,9 +20,9 @@ from netkit.sources.accelerators import read_accelerators, read_nvidia
 from netkit.sources.disposable import tool_text
 from netkit.sources.drivers import MOST_TEXT, LiveDrivers, RecordedDrivers, RecordingDrivers
 from netkit.sources.memory_tree import MemoryTree
-from netkit.sources.nvml import NvmlReader, NvmlTiming
-from netkit.sources.nvml_answer import parse_answer
-from netkit.sources.nvml_values import Plain, is_blank
+from netkit.sources.nvml.answer import parse_answer
+from netkit.sources.nvml.reader import NvmlReader, NvmlTiming
+from netkit.sources.nvml.values import Plain, is_blank
 from tests.sources.gpu.fake_library import FakeDriver
 
 DATA = Path(__file__).parents[2] / "data" / "gpu"

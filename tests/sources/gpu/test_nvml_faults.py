@@ -14,8 +14,8 @@ import pytest
 from netkit.model.gpu import GpuInventory, Throttle
 from netkit.model.missing import Missing, Reason
 from netkit.sources.disposable import end
-from netkit.sources.nvml import Backoff, NvmlReader, NvmlTiming
-from netkit.sources.nvml_answer import parse_answer
+from netkit.sources.nvml.answer import parse_answer
+from netkit.sources.nvml.reader import Backoff, NvmlReader, NvmlTiming
 from tests.sources.gpu.fake_library import QUICK, FakeDriver
 
 Keep = Callable[[NvmlReader], NvmlReader]
@@ -423,7 +423,7 @@ def test_a_child_does_not_outlive_its_reader(driver: FakeDriver) -> None:
 _PARENT = """
 import sys
 from pathlib import Path
-from netkit.sources.nvml import NvmlReader
+from netkit.sources.nvml.reader import NvmlReader
 NvmlReader(library=Path(sys.argv[1])).refresh()
 """
 

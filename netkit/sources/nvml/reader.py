@@ -1,6 +1,6 @@
 """NVML at arm's length: a child process with deadlines does the calls, and what it says is kept as plain data.
 
-nvml.h through nvidia-ml-py, in `nvml_child.py`. GPU queries hang rather than fail, so the caller never waits longer
+nvml.h through nvidia-ml-py, in `child.py`. GPU queries hang rather than fail, so the caller never waits longer
 than the deadlines given here: at most one child lives, one GPU that hangs is left out until its turn comes again, and
 a child that cannot be killed is left behind. For one thread, which must live on: the child goes when it ends.
 """
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from netkit.sources import nvml_child
 from netkit.sources.disposable import Child, ChildGoneError, ChildSilentError
-from netkit.sources.nvml_values import GONE, HELD, LEFT_BEHIND, NOT_REACHED, OUT_OF_TIME, STOPPED, Plain
+from netkit.sources.nvml import child
+from netkit.sources.nvml.values import GONE, HELD, LEFT_BEHIND, NOT_REACHED, OUT_OF_TIME, STOPPED, Plain
 
 _MOST_DEVICES = 256
 _MOST_RESTARTS = 3
@@ -194,7 +194,7 @@ class NvmlReader:
                 raise self._given_up(STOPPED)
             self._starts += 1
             place = [str(self._library)] if self._library else []
-            self._child = Child([sys.executable, "-P", nvml_child.__file__, *place], self._environment)
+            self._child = Child([sys.executable, "-P", child.__file__, *place], self._environment)
         return self._child
 
     def _device(self, index: int, end: float, still_to_ask: int) -> Plain:

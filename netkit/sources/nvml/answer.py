@@ -1,6 +1,6 @@
 """The plain answer of `NvmlReader.refresh` turned into records; works the same on an answer that was recorded.
 
-nvml.h: nvmlClocksEventReason*, nvmlGpuFabricState_t, nvmlProcessInfo_t. What single values may be: `nvml_values`.
+nvml.h: nvmlClocksEventReason*, nvmlGpuFabricState_t, nvmlProcessInfo_t. What single values may be: `values`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from netkit.model.gpu import (
 from netkit.model.missing import Missing, Reason
 from netkit.model.pci import PciAddress
 from netkit.model.text import visible
-from netkit.sources.nvml_values import GONE, GPU_IS_LOST, Fields, Plain, entries, failed
+from netkit.sources.nvml.values import GONE, GPU_IS_LOST, Fields, Plain, entries, failed
 
 _THROTTLE = (
     (0x001, Throttle.IDLE),

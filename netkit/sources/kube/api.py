@@ -20,8 +20,8 @@ from netkit.catalogue.kube_resources import KubeResource
 from netkit.errors import NetkitError, SourceError
 from netkit.model.kube_object import KubeObject, text_of
 from netkit.model.text import visible
-from netkit.sources.kube_config import Access, Open, without_userinfo
-from netkit.sources.kube_objects import object_of, objects_of
+from netkit.sources.kube.config import Access, Open, without_userinfo
+from netkit.sources.kube.objects import object_of, objects_of
 
 MOST_BODY_BYTES = 256 << 20
 MOST_PAGES = 100_000

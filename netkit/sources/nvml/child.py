@@ -1,8 +1,8 @@
 """The process that talks to NVML so that netkit itself never waits for a GPU driver: one JSON line in, one out.
 
-Calls and structures: nvml.h through nvidia-ml-py. Run as a file by `netkit.sources.nvml`; imports nothing of netkit,
-so it starts fast and dies alone. Requests: `{"ask": "hello"}` and `{"ask": "device", "index": 3, "seconds": 1.5}`.
-A field that could not be read appears under `errors` with NVML's return code, never under `fields`.
+Calls and structures: nvml.h through nvidia-ml-py. Run as a file by `reader`; imports nothing of netkit, so it starts
+fast and dies alone. Requests: `{"ask": "hello"}` and `{"ask": "device", "index": 3, "seconds": 1.5}`. A field that
+could not be read appears under `errors` with NVML's return code, never under `fields`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from netkit.catalogue.hostfile_mounts import hostfile_configs
 from netkit.catalogue.kube_resources import KubeResource
 from netkit.model.gang_snapshot import GangSnapshot, Listing
 from netkit.model.missing import Missing, Reason
-from netkit.sources.kube import Api, RefusedError
+from netkit.sources.kube.api import Api, RefusedError
 
 _DENIED = frozenset({401, 403})
 _ABSENT = frozenset({404, 405})

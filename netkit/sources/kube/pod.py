@@ -5,8 +5,8 @@ from __future__ import annotations
 from netkit.catalogue.kube_resources import RESOURCES
 from netkit.errors import SourceError
 from netkit.model.kube_object import KubeObject
-from netkit.sources.kube import Api, Limits, RefusedError
-from netkit.sources.kube_config import Open
+from netkit.sources.kube.api import Api, Limits, RefusedError
+from netkit.sources.kube.config import Open
 
 # Asked while a probe is ending: a short answer or none.
 _LIMITS = Limits(connect_s=2.0, read_s=4.0, total_s=6.0, tries=2)

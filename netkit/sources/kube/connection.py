@@ -1,31 +1,27 @@
 """One WebSocket to an API server that never blocks: TCP, a proxy's tunnel, TLS and the upgrade, step by step.
 
 Kubernetes' own clients hand a blocking socket around, whose handshake may hang for ever and whose time-outs look like
-the end of the output. Here every step is driven by a selector and stands under one monotonic deadline. Addresses,
-certificates, credentials and proxy are those the Kubernetes client would use. Tunnels: RFC 9110, section 9.3.6.
+the end of the output. Here every step is driven by a selector and stands under one monotonic deadline.
+Where it leads: `endpoint`.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
-import json
 import os
 import selectors
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from netkit.errors import InputError, SourceError
-from netkit.model.text import visible
-from netkit.sources.kube_config import Access
-from netkit.sources.websocket import (
+from netkit.sources.kube.endpoint import Endpoint
+from netkit.sources.kube.farewells import body_bytes, goodbye, phrase, refusal
+from netkit.sources.kube.websocket import (
     Head,
     Message,
     MessageReader,
@@ -41,85 +37,6 @@ from netkit.sources.websocket import (
 _READ_BYTES = 256 * 1024
 # What one connection may take in before its neighbours get their turn.
 _TURN_BYTES = 4 * 1024 * 1024
-_LARGEST_REFUSAL_BYTES = 64 * 1024
-
-Addresses = tuple[tuple[socket.AddressFamily, tuple[Any, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where an API server is and how it is spoken to; may be shared, nothing in it changes."""
-
-    server: str
-    """As it may be shown."""
-    host: str
-    port: int
-    prefix: str
-    addresses: Addresses = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    tls: ssl.SSLContext | None = None
-    tls_name: str = ""
-    tunnel: bytes = field(default=b"", repr=False)
-    """The request that makes a proxy connect; empty without one."""
-
-
-def endpoint_of(access: Access) -> Endpoint:
-    """Return where the Kubernetes client would connect to, and how.
-
-    Raises:
-        SourceError: the name of the server cannot be resolved.
-        InputError: the way leads through a kind of proxy that netkit cannot use for this.
-    """
-    parts = urlsplit(str(access.client.configuration.host))
-    secure = parts.scheme == "https"
-    host, port = parts.hostname or "", parts.port or (443 if secure else 80)
-    pools = access.client.rest_client.pool_manager
-    proxy, tunnel = _proxy(pools, host, port)
-    options = pools.connection_pool_kw
-    return Endpoint(
-        server=access.server,
-        host=host,
-        port=port,
-        prefix=parts.path.rstrip("/"),
-        addresses=_resolved(access.server, *(proxy or (host, port))),
-        headers=access.credentials(),
-        tls=_context(options) if secure else None,
-        tls_name=options.get("server_hostname") or host,
-        tunnel=tunnel,
-    )
-
-
-def _proxy(pools: Any, host: str, port: int) -> tuple[tuple[str, int] | None, bytes]:
-    proxy = getattr(pools, "proxy", None)
-    if proxy is None and not hasattr(pools, "proxy_url"):
-        return None, b""
-    if proxy is None or proxy.scheme != "http":
-        raise InputError("a SOCKS or TLS proxy on the way to the pods", "an http:// proxy, or none (NO_PROXY)")
-    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
-    if proxy.auth:
-        lines.append(f"Proxy-Authorization: Basic {base64.b64encode(unquote(proxy.auth).encode()).decode()}")
-    return (proxy.host.strip("[]"), proxy.port or 80), "\r\n".join([*lines, "", ""]).encode()
-
-
-def _resolved(server: str, host: str, port: int) -> Addresses:
-    try:
-        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as fault:
-        raise SourceError("cannot reach the pods", f"{server}: {visible(host, 200)}: {fault}") from fault
-    return tuple((family, address) for family, _, _, _, address in rows)
-
-
-def _context(options: Mapping[str, Any]) -> ssl.SSLContext:
-    authority = options.get("ca_cert_data")
-    context = ssl.create_default_context(cafile=options.get("ca_certs"), cadata=authority)
-    if options.get("cert_reqs") == ssl.CERT_NONE or options.get("assert_hostname") is False:
-        context.check_hostname = False
-    if options.get("cert_reqs") == ssl.CERT_NONE:
-        context.verify_mode = ssl.CERT_NONE
-    if options.get("cert_file"):
-        context.load_cert_chain(options["cert_file"], options.get("key_file"))
-    return context
 
 
 class _Phase(Enum):
@@ -201,7 +118,7 @@ class KubeSocket:
                 if self._phase is phase:
                     break
         except (ssl.SSLError, OSError, ProtocolError) as fault:
-            self._close(Closed(why=_phrase(fault)))
+            self._close(Closed(why=phrase(fault)))
         self.check_time()
         return messages
 
@@ -294,7 +211,7 @@ class KubeSocket:
         if head is None:
             return
         if head.status != 101:
-            self._close(Closed(why=_refusal(head), status=head.status))
+            self._close(Closed(why=refusal(head), status=head.status))
             return
         self.protocol = accepted_protocol(head, self._protocols, self._key)
         self._phase = _Phase.OPEN
@@ -310,7 +227,7 @@ class KubeSocket:
             raise ProtocolError("the connection was closed before it was opened")
         if head is None:
             return None
-        waits = refusals and head.status != 101 and not ended and len(head.rest) < _body_bytes(head)
+        waits = refusals and head.status != 101 and not ended and len(head.rest) < body_bytes(head)
         if not waits:
             self._head.clear()
         return None if waits else head
@@ -325,7 +242,7 @@ class KubeSocket:
                 self._outgoing += client_frame(Opcode.PONG, message.payload)
             messages.append(message)
             if message.opcode is Opcode.CLOSE:
-                self._close(Closed(why=_goodbye(message.payload)))
+                self._close(Closed(why=goodbye(message.payload)))
                 return messages
         if ended:
             self._close(Closed(why="the connection was cut"))
@@ -360,31 +277,3 @@ class KubeSocket:
             self.closed = closed
             self._phase = _Phase.CLOSED
             self._socket.close()
-
-
-def _body_bytes(head: Head) -> int:
-    length = head.headers.get("content-length", "")
-    known = length.isascii() and length.isdigit() and len(length) < 8
-    return min(int(length), _LARGEST_REFUSAL_BYTES) if known else _LARGEST_REFUSAL_BYTES
-
-
-def _refusal(head: Head) -> str:
-    """Say what a server that did not switch protocols said instead: a Status object, as a rule."""
-    body = head.rest.decode("utf-8", "replace")
-    try:
-        said = str(json.loads(body)["message"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        said = body
-    shown = visible(" ".join(said.split()), 300)
-    return f"refused with {head.status}" + (f": {shown}" if shown else "")
-
-
-def _goodbye(payload: bytes) -> str:
-    code, reason = int.from_bytes(payload[:2], "big"), payload[2:].decode("utf-8", "replace")
-    said = f" ({visible(reason, 200)})" if reason else ""
-    return f"closed by the server, code {code}{said}" if payload else "closed by the server"
-
-
-def _phrase(fault: Exception) -> str:
-    text = fault.strerror if isinstance(fault, OSError) and fault.strerror else str(fault)
-    return visible(" ".join(str(text).split()), 300) or type(fault).__name__

@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import stat
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, NoReturn
 
 from netkit import __version__
-from netkit.errors import InputError, SourceError
+from netkit.errors import InputError
 from netkit.model.gang_snapshot import GangSnapshot, Listing
 from netkit.model.kube_object import KubeObject
 from netkit.model.missing import Missing, Reason
 from netkit.model.text import visible
-from netkit.sources.kube_objects import object_of
+from netkit.sources.given_file import open_given
+from netkit.sources.kube.objects import object_of
 
 SCHEMA = "netkit.bundle/1"
 MOST_BYTES = 512 << 20
@@ -66,18 +65,9 @@ def _line(row: Any) -> str:
 
 
 def load(path: Path) -> GangSnapshot:
-    """Read a bundle; InputError says in one line why a file is none, SourceError that it cannot be read."""
-    shown = visible(str(path))
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except OSError as fault:
-        raise SourceError("bundle", shown, fault.errno) from fault
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
-        os.close(descriptor)
-        raise InputError(f"bundle {shown}", f"a regular file of at most {MOST_BYTES >> 20} MiB")
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
-        return _Reader(shown, file).snapshot()
+    """Read a bundle; InputError says in one line why a file is none."""
+    with open_given(path, "bundle", "netkit gang bundle", MOST_BYTES) as file:
+        return _Reader(visible(str(path)), file).snapshot()
 
 
 class _Reader:

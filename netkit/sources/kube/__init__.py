@@ -1,0 +1,1 @@
+"""A Kubernetes cluster: its API, commands inside its pods, and bundles that stand for one."""
