@@ -10,6 +10,16 @@ import typer
 
 from netkit.cli.input_file import small_text
 from netkit.cli.output import OutputOption
+from netkit.cli.probe_backend import (
+    Backend,
+    BackendOption,
+    BackendWishes,
+    GpusOption,
+    HcaOption,
+    ProgramsOption,
+    SettingOption,
+    SizeOption,
+)
 from netkit.cli.probe_gang import gang
 from netkit.cli.probe_options import (
     FailOnOption,
@@ -140,6 +150,12 @@ def hosts(
     ssh_port: Annotated[int | None, typer.Option("--ssh-port", help="Port of sshd (ssh -p).")] = None,
     identity: Annotated[Path | None, typer.Option("--identity", help="Private key (ssh -i).")] = None,
     ssh_config: Annotated[Path | None, typer.Option("--ssh-config", help="ssh configuration (ssh -F).")] = None,
+    backend: BackendOption = Backend.SOCKET,
+    hca: HcaOption = None,
+    gpus: GpusOption = None,
+    programs: ProgramsOption = None,
+    env: SettingOption = None,
+    size: SizeOption = "256MiB",
     seed: SeedOption = None,
     line_rate: LineRateOption = None,
     seconds: SecondsOption = 0.8,
@@ -150,7 +166,8 @@ def hosts(
 ) -> None:
     """Which of these hosts, or which of their rails, is slow? Starts agents over ssh; writes nothing on the hosts.
 
-    The rails are the interfaces or subnets named, or the one address ssh reaches a host at.
+    The rails are the interfaces or subnets named, or the one address ssh reaches a host at. Another --backend has a
+    benchmark that is installed on the hosts measure, between RDMA devices (--hca) or interfaces.
 
     Example: netkit probe hosts hostfile --interface eth2,eth3 --line-rate 100gbit
     """
@@ -171,6 +188,7 @@ def hosts(
     names = tuple(host.name for host in parse_hostfile(small_text(hostfile, "a hostfile"), visible(str(hostfile), 200)))
     options = ssh_options(user, ssh_port, identity, ssh_config)
     require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
+    wanted = BackendWishes(backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size)
     request = ProbeRequest(
         name=visible(hostfile.stem, 64),
         transport=ssh.LAUNCHER.transport,
@@ -182,4 +200,4 @@ def hosts(
         seconds=wishes.seconds,
         start_seconds=start_seconds(len(names)),
     )
-    end(probe(request, ssh.LAUNCHER, wishes), wishes)
+    end(probe(wanted.applied_to(request), ssh.LAUNCHER, wishes), wishes)

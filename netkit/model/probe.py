@@ -240,3 +240,5 @@ class ProbeReport:
     placement: tuple[PlacementFinding, ...] = ()
     pods: tuple[ProbedPod, ...] = ()
     """Empty outside Kubernetes."""
+    backend: str = "socket"
+    """What measured: netkit's own sockets, or a benchmark by its id."""

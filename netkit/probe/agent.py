@@ -3,7 +3,8 @@
 Reads one JSON object per line on standard input (the first gives its nonce and deadline) and writes frames on
 standard output: `NETKIT/1 <nonce> <length> <sha256>`, a newline, `<length>` bytes of JSON, a newline. It imports
 nothing of netkit and writes nothing to disk. It ends at end of input, on `quit`, at its deadline, on SIGTERM, and
-when its parent dies (prctl(2) PR_SET_PDEATHSIG).
+when its parent dies (prctl(2) PR_SET_PDEATHSIG). `load` teaches it further tasks: the source of a module such as
+`agent_programs.py`, executed among its own names.
 
 Interfaces read: netdevice(7) ioctls, /proc/net/if_inet6, /proc/stat and /proc/thread-self/schedstat (proc(5)).
 """
@@ -691,9 +692,13 @@ class Agent:
         self.rails = [Rail(address) for address in command["addresses"]]
         return {"ports": [rail.port for rail in self.rails]}
 
+    def load(self, command: Fields) -> Fields:
+        exec(compile(command["source"], command["name"], "exec"), globals())  # noqa: S102 - comes the way this file came
+        return {}
+
     def obey(self, command: Fields) -> None:
         name = command["command"]
-        if name in ("hello", "open"):
+        if name in ("hello", "open", "load"):
             self.answer(command["task"], lambda: getattr(self, name)(command))
         elif name in TASKS:
             task = Task(command)
@@ -727,7 +732,7 @@ class Agent:
             self.replies.send("heartbeat", stages={key: task.stage for key, task in list(self.tasks.items())})
 
 
-TASKS = {"pair": pair, "ring": ring, "calibrate": calibrate}
+TASKS = {"pair": pair, "ring": ring, "calibrate": calibrate}  # type: Dict[str, Callable[[Agent, Task, Fields], Fields]]
 
 
 def start_thread(target: Callable[..., None], *arguments: object) -> threading.Thread:

@@ -63,7 +63,7 @@ def assemble(request: ProbeRequest, ranks: RollCall) -> Assembly:
         tuple(rail_addresses(request.rails, name, hello)) for name, hello in zip(names, hellos, strict=True)
     )
     rails = len(addresses[0])
-    line_rate, warnings = _from_nics(request, rails, hellos, addresses)
+    line_rate, warnings = from_nics(request, rails, hellos, addresses)
     return Assembly(
         request=request,
         ranks=ranks,
@@ -75,15 +75,15 @@ def assemble(request: ProbeRequest, ranks: RollCall) -> Assembly:
     )
 
 
-def _from_nics(
+def from_nics(
     request: ProbeRequest, rails: int, hellos: Sequence[Fields], addresses: Sequence[Sequence[str]]
 ) -> tuple[float | None, tuple[str, ...]]:
-    """Return the line rate's payload, and what differs between the hosts' NICs."""
+    """Return the line rate's payload, and what differs between the hosts' NICs; by RDMA device, no NIC is known."""
     names = [member.name for member in request.members]
     mtus: list[int] = []
     warnings = []
     for rail in range(rails):
-        row = {name: nic_of(hello, own[rail]) for name, hello, own in zip(names, hellos, addresses, strict=True)}
+        row = {name: nic_of(hello, own[rail]) for name, hello, own in zip(names, hellos, addresses, strict=False)}
         mtus += [nic.mtu for nic in row.values() if nic and nic.mtu]
         if (difference := differences(row)) is not None:
             warnings.append(f"rail {rail}: {difference}")

@@ -30,6 +30,11 @@ class RailChoice:
     interfaces: tuple[str, ...] = ()
     subnets: tuple[Network, ...] = ()
 
+    @property
+    def named(self) -> bool:
+        """Whether somebody said which address is which rail."""
+        return bool(self.addresses or self.interfaces or self.subnets)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:

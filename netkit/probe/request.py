@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from netkit.model.probe import GangReading, Reading, Round
+from netkit.probe.benchmark import Benchmark, Tuning
 from netkit.probe.launchers.session import Member
 from netkit.probe.localise import Settings
 from netkit.probe.rails import RailChoice
@@ -21,6 +22,8 @@ class ProbeRequest:
 
     `line_rate` is payload bytes per second of one port; `wire_rate`, what the link is sold as, replaces it once the
     hosts have told their MTU.
+
+    `benchmark` measures instead of the agents' own sockets, `tuning` is what the user says about it.
 
     `loopback` says that no network is between the members; `start_seconds` is how long agents may take to answer,
     `lifetime_seconds` how long they live at most, whatever becomes of netkit.
@@ -40,6 +43,8 @@ class ProbeRequest:
     loopback: bool = False
     start_seconds: float = 20.0
     lifetime_seconds: float = 3600.0
+    benchmark: Benchmark | None = None
+    tuning: Tuning = field(default_factory=Tuning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from netkit import __version__
-from netkit.model.probe import Answer, Fabric, GangReading, ProbeReport, Reading, Round, RoundKind, Verdict
+from netkit.model.probe import Answer, Fabric, GangReading, ProbeReport, Reading, Round, Verdict
 from netkit.model.units import show_rate
-from netkit.probe.all_reduce import all_reduce
-from netkit.probe.assembly import Assembly, assemble, declared_fabric
-from netkit.probe.inside import ceilings, look_inside
+from netkit.probe import program_runs
+from netkit.probe.assembly import assemble, declared_fabric
 from netkit.probe.investigation import Investigation
 from netkit.probe.launchers.roll_call import RanksLostError, RollCall
 from netkit.probe.launchers.session import Launcher
-from netkit.probe.pairs import PairMeasurement
+from netkit.probe.program_runs import ProgramRuns
 from netkit.probe.request import ProbeRequest, Progress, RoundDone, Started
+from netkit.probe.socket_runs import SocketRuns
+
+_ONE_RATE = "which direction of a link is slow: the benchmark times both at once"
 
 
 def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = lambda _event: None) -> ProbeReport:
@@ -43,6 +45,7 @@ def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = la
         tool_version=__version__,
         name=request.name,
         transport=request.transport,
+        backend="socket" if request.benchmark is None else request.benchmark.id,
         started_at=started_at,
         seconds=time.monotonic() - clock,
         seed=request.seed,
@@ -87,45 +90,45 @@ class _Course:
     gang_readings: list[GangReading] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
-    def begin(self, ranks: RollCall) -> Assembly:
+    def begin(self, ranks: RollCall) -> SocketRuns | ProgramRuns:
         """Have every member ready to measure."""
         begun = time.monotonic()
-        gang = assemble(self.request, ranks)
-        self.fabric = gang.fabric
-        self.warnings += gang.warnings
+        runs = self._socket_runs(ranks) if self.request.benchmark is None else self._program_runs(ranks)
+        self.fabric = runs.fabric
         seconds = time.monotonic() - begun
-        self.progress(Started(members=len(gang.names), rails=gang.fabric.rails, seconds=seconds))
-        return gang
+        self.progress(Started(members=len(self.request.members), rails=self.fabric.rails, seconds=seconds))
+        return runs
 
-    def investigate(self, gang: Assembly) -> Verdict:
+    def _socket_runs(self, ranks: RollCall) -> SocketRuns:
+        gang = assemble(self.request, ranks)
+        self.warnings += gang.warnings
+        return SocketRuns(gang=gang, warn=self.warnings.append)
+
+    def _program_runs(self, ranks: RollCall) -> ProgramRuns:
+        assert self.request.benchmark is not None
+        runs = program_runs.begin(self.request, self.request.benchmark, ranks)
+        self.warnings += runs.warnings
+        return runs
+
+    def investigate(self, runs: SocketRuns | ProgramRuns) -> Verdict:
         """Measure rounds until the investigation asks for no more."""
-        investigation = Investigation(gang.fabric, self.request.settings, seed=self.request.seed)
+        investigation = Investigation(self.fabric, self.request.settings, seed=self.request.seed)
         while (planned := investigation.next_round()) is not None:
             begun = time.monotonic()
             self.rounds.append(planned)
             self.progress(planned)
             before = len(self.readings)
-            self._measure(gang, planned)
+            runs.measure(planned, self._take, self._take_gang)
             investigation.record(self.readings[before:])
             self.progress(RoundDone(round=planned, seconds=time.monotonic() - begun))
         verdict = investigation.verdict()
+        if self.request.benchmark is not None and self.request.benchmark.both_ways_at_once:
+            verdict = replace(verdict, not_seen=(*verdict.not_seen, _ONE_RATE))
         return self._loopback_verdict(verdict) if self.request.loopback else verdict
 
-    def _measure(self, gang: Assembly, planned: Round) -> None:
-        if planned.kind is RoundKind.INTRA:
-            for reading in look_inside(gang, planned):
-                self._take(reading)
-            self._all_reduce(gang)
-        else:
-            PairMeasurement(gang=gang, ceilings=ceilings(self.readings), take=self._take).measure(planned)
-
-    def _all_reduce(self, gang: Assembly) -> None:
-        result = all_reduce(gang)
-        for reading in result.readings:
-            self.gang_readings.append(reading)
-            self.progress(reading)
-        if result.warning is not None:
-            self.warnings.append(result.warning)
+    def _take_gang(self, reading: GangReading) -> None:
+        self.gang_readings.append(reading)
+        self.progress(reading)
 
     def _take(self, reading: Reading) -> None:
         self.readings.append(reading)

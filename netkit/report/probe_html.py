@@ -306,6 +306,7 @@ def _how(report: ProbeReport, command: str) -> Markup:
         ("Name", report.name),
         ("Started", report.started_at),
         ("Transport", f"{report.transport} (not real links)" if report.transport == EMULATED else report.transport),
+        ("Measured with", report.backend),
         ("Gang", scale(report)),
         ("Line rate", show_line_rate(line_rate) if line_rate else "not given"),
         ("All-reduce", "; ".join(f"{what}, rail {spans(rails)}" for what, rails in gangs.items())),

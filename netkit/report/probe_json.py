@@ -51,6 +51,7 @@ def document(report: ProbeReport) -> dict[str, Any]:
         "gang": [_gang(gang) for gang in report.gang_readings],
         "name": report.name,
         "transport": report.transport,
+        "backend": report.backend,
         "tool_version": report.tool_version,
         "started_at": report.started_at,
         "seconds": report.seconds,

@@ -214,7 +214,8 @@ def how_it_ran(report: ProbeReport) -> Iterator[str]:
     """Yield what someone needs to run the same probe again."""
     line_rate = finite(report.fabric.line_rate)
     yield f"{visible(report.name)}: {scale(report)}, took {show_duration(report.seconds)}."
-    yield f"Started {visible(report.started_at)}, transport {visible(report.transport)}, seed {report.seed}."
+    how = f"transport {visible(report.transport)}, measured with {visible(report.backend)}"
+    yield f"Started {visible(report.started_at)}, {how}, seed {report.seed}."
     yield f"Line rate {show_line_rate(line_rate)}." if line_rate else "Line rate not given."
     gangs: dict[tuple[int, int], list[int]] = {}
     for gang in report.gang_readings:

@@ -9,6 +9,7 @@ from netkit.errors import ProbeError
 from netkit.model.collective import CollectiveReport
 from netkit.probe.framing import FrameReader
 from netkit.probe.log_backend import LogBackend
+from netkit.probe.nccl_jobs import NcclTests
 from netkit.probe.nccl_log.json_file import read_json
 from netkit.probe.nccl_log.text_log import read_text
 
@@ -37,3 +38,9 @@ def _framed(text: str, nonce: str) -> str:
 
 
 BACKEND = LogBackend(id="nccl_tests", title="nccl-tests and RCCL-tests", parse=parse_text)
+BENCHMARK = NcclTests(
+    id="nccl_tests",
+    title="nccl-tests",
+    remedy="build NVIDIA nccl-tests there with MPI=1, or name its folder with --programs",
+    visible_gpus="CUDA_VISIBLE_DEVICES",
+)

@@ -1,0 +1,1 @@
+"""Programs that stand in for ones this machine lacks: they take the same command lines and print the same text."""
