@@ -93,6 +93,8 @@ class SwitchQos:
     strict_queues: frozenset[int]
     watchdog: Watchdog | None
     mtu_bytes: int | Missing
+    cable_metres: int | None = None
+    """The cable the switch works its headroom out for; None where nobody told it."""
 
     def class_of(self, dscp: int) -> int:
         """Return the traffic class of a DSCP; what no map names is class 0."""

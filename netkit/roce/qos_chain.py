@@ -41,6 +41,7 @@ class LinkName(StrEnum):
     SWITCH_ECN = "switch-ecn"
     SWITCH_WATCHDOG = "switch-watchdog"
     SWITCH_CNP = "switch-cnp"
+    SWITCH_MTU = "switch-mtu"
 
 
 class LinkState(StrEnum):
@@ -84,9 +85,13 @@ class QosChain:
         return next((link for link in self.links if link.name is name), None)
 
 
-def prove(intent: Intent, host: HostQos, switch: SwitchQos | None = None) -> QosChain:
-    """Return the chain of one NIC port, and of the switch port behind it where that is known."""
-    meant = meant_priority(intent, host, switch)
+def prove(intent: Intent, host: HostQos, switch: SwitchQos | None = None, *, meant: int | None = None) -> QosChain:
+    """Return the chain of one NIC port, and of the switch port behind it where that is known.
+
+    `meant` is the lossless priority where somebody declared it; else the settings are asked which one they name.
+    """
+    if meant is None:
+        meant = meant_priority(intent, host, switch)
     if meant is None:
         links = tuple(_nothing_lossless(host))
     else:

@@ -1,7 +1,7 @@
 """SONiC's CONFIG_DB as JSON (`sonic-cfggen -d --print-data`, or /etc/sonic/config_db.json).
 
-SONiC Configuration.md (DSCP_TO_TC_MAP, PORT_QOS_MAP, BUFFER_PG, WRED_PROFILE, PFC_WD); references are `NAME` or, in
-older releases, `[TABLE|NAME]`.
+SONiC Configuration.md (DSCP_TO_TC_MAP, PORT_QOS_MAP, BUFFER_PG, CABLE_LENGTH, WRED_PROFILE, PFC_WD); references are
+`NAME` or, in older releases, `[TABLE|NAME]`.
 """
 
 from __future__ import annotations
@@ -67,6 +67,7 @@ def _port(tables: Tables, port: str, row: Mapping[str, Any]) -> SwitchQos:
         strict_queues=frozenset(queue for queue, entry in _numbered(tables, "QUEUE", port) if _strict(tables, entry)),
         watchdog=_watchdog(tables, port),
         mtu_bytes=_mtu(tables, port),
+        cable_metres=_cable(tables, port),
     )
 
 
@@ -128,3 +129,10 @@ def _mtu(tables: Tables, port: str) -> int | Missing:
     return (
         int(text) if text.isdigit() else Missing(reason=Reason.ABSENT, where=f"PORT {visible(port)}", detail="no mtu")
     )
+
+
+def _cable(tables: Tables, port: str) -> int | None:
+    """CABLE_LENGTH has one row, `AZURE`, of lengths such as `40m` by port."""
+    lengths = [str(row[port]) for row in tables.get("CABLE_LENGTH", {}).values() if port in row]
+    match = re.fullmatch(r"(\d{1,6})m", lengths[0]) if lengths else None
+    return int(match[1]) if match else None
