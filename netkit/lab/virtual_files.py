@@ -133,7 +133,7 @@ class _Files:
     def _interface(self, nic: VirtualNic, at: str) -> None:
         folder = f"{at}/net/{nic.interface}"
         numbers = {"ifindex": str(nic.interface_index), "type": "1", "dev_port": "0", "mtu": "9000", "speed": "400000"}
-        state = {"address": nic.mac, "operstate": "up", "carrier": "1", "tx_queue_len": "10000"}
+        state = {"address": nic.mac, "operstate": "up", "carrier": "1", "flags": "0x1003", "tx_queue_len": "10000"}
         flaps = {"carrier_changes": "2", "carrier_up_count": "1", "carrier_down_count": "1"}
         self._texts(folder, {**numbers, **state, **flaps})
         counted = [f"{way}_{what}" for way in ("rx", "tx") for what in ("bytes", "packets", "errors", "dropped")]

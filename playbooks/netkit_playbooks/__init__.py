@@ -1,1 +1,1 @@
-"""Playbooks that run: none are written yet."""
+"""Playbooks that run: one Markdown file each, whose commands are executed and whose causes are weighed."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from netkit.catalogue.metric_rows import link as rows
 from netkit.catalogue.metrics import Metric
 from netkit.model.missing import Missing
-from netkit.sources.attributes import natural, text
+from netkit.sources.attributes import hexadecimal, natural, text
 from netkit.sources.netdev import CLASS
 from netkit.sources.netlink.ethtool import read_state
 from netkit.sources.tree import Tree
@@ -20,6 +20,8 @@ from netkit_exporters.nics import Nic, hardware_interfaces, read_nic
 from netkit_exporters.readout import label
 
 _BYTES_PER_MEGABIT = 125_000
+_UP = 0x1
+"""IFF_UP of `include/uapi/linux/if.h`: somebody switched the interface on, whether or not it has a carrier."""
 _FILES: tuple[tuple[Metric, str, float], ...] = (
     (rows.UP, "carrier", 1),
     (rows.SPEED, "speed", _BYTES_PER_MEGABIT),
@@ -54,6 +56,9 @@ class _Link:
         yield Sample(rows.INFO, (*self._nic.labels, self._nic.driver, address, shown), 1.0)
 
     def _why_down(self) -> Iterator[Sample]:
+        flags = hexadecimal(self._machine.tree, f"{CLASS}/{self._nic.netdev}/flags")
+        if not isinstance(flags, Missing):
+            yield Sample(rows.ENABLED, self._nic.labels, float(flags & _UP))
         if self._machine.open_kernel is None:
             return
         kernel = self._machine.open_kernel()
