@@ -15,8 +15,9 @@ from netkit.catalogue.kube_resources import RESOURCES, KubeResource, Use
 VIEWER = "netkit-viewer"
 PROBER = "netkit-prober"
 ATTACH = "netkit-attach"
-# Of the gangs a probe can create.
-_JOB_GROUPS = ("batch", "batch.volcano.sh")
+# Of the gangs a probe can create, and of what stands beside them: the garbage collector removes that with its owner.
+_JOBS = (("batch", "jobs"), ("batch.volcano.sh", "jobs"), ("kubeflow.org", "mpijobs"))
+_COMPANIONS = (("scheduling.x-k8s.io", "podgroups"),)
 # What the gang commands read, by use; a resource of another use is in no role.
 PURPOSE = {
     Use.GANGS: "who belongs to which gang, and why it waits",
@@ -67,7 +68,11 @@ def prober_rules() -> tuple[Rule, ...]:
     """
     verbs = ("create", "get", "list", "delete")
     return (
-        *(Rule(group=group, resources=("jobs",), verbs=verbs, purpose="the probe's own gang") for group in _JOB_GROUPS),
+        *(Rule(group=group, resources=(name,), verbs=verbs, purpose="the probe's own gang") for group, name in _JOBS),
+        *(
+            Rule(group=group, resources=(name,), verbs=("create",), purpose="the group that the scheduler wants")
+            for group, name in _COMPANIONS
+        ),
         Rule(group="", resources=("pods",), verbs=("list",), purpose="whether the probe's pods run, and are gone"),
         *_IN_PODS,
     )

@@ -21,9 +21,11 @@ from netkit.cli.probe_options import (
     TextfileOption,
 )
 from netkit.cli.probe_own_gang import (
+    FormOption,
     ImageOption,
     OwnGangWishes,
     ProbeNamespaceOption,
+    QueueOption,
     ResourceOption,
     WithoutGpusOption,
     gpus_of,
@@ -77,6 +79,8 @@ def gang(
     probe_namespace: ProbeNamespaceOption = None,
     resource: ResourceOption = None,
     without_gpus: WithoutGpusOption = False,
+    form: FormOption = None,
+    queue: QueueOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     kubeconfig: KubeconfigOption = None,
@@ -111,7 +115,12 @@ def gang(
     rails = rail_choice(interface, subnet)
     place = ClusterPlace(namespace=namespace, kubeconfig=kubeconfig, context=context, deadline_s=deadline)
     own = OwnGangWishes(
-        image=image, namespace=probe_namespace, resources=tuple(resource or ()), without_gpus=without_gpus
+        image=image,
+        namespace=probe_namespace,
+        resources=tuple(resource or ()),
+        without_gpus=without_gpus,
+        form=form,
+        queue=queue,
     )
     require(how is As.JOB or not own.any, "--as exec with an option of --as job", "one or the other")
     prepared = _prepared(name, place, rails, seconds, python, own if how is As.JOB else None)
@@ -141,7 +150,7 @@ def _prepared(
     if wishes is None:
         return _Prepared(plan=plan, rails=rails, own=None)
     job, form = own_gang(view, targets, wishes, python)
-    made = f"{form.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
+    made = f"{form.place.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
     return _Prepared(plan=own_gang_plan(plan, made, gpus_of(job)), rails=rails, own=(job, form))
 
 

@@ -9,12 +9,14 @@ import secrets
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netkit.cli.probing import require
 from netkit.errors import InputError
+from netkit.model.kube_object import text_of
 from netkit.model.text import visible
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][\w./:@-]{0,300}")
 _RESOURCE = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62})=([1-9][0-9]{0,4})")
+_QUEUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _SECONDS = 600
 
 ImageOption = Annotated[
@@ -46,6 +49,15 @@ ResourceOption = Annotated[
         show_default=False,
     ),
 ]
+FormOption = Annotated[
+    str | None,
+    typer.Option(
+        "--form", help="Create it as for this scheduler; default: the gang's.", metavar="FORM", show_default=False
+    ),
+]
+QueueOption = Annotated[
+    str | None, typer.Option("--queue", help="Queue of the probe's own gang; default: the gang's.", show_default=False)
+]
 WithoutGpusOption = Annotated[
     bool, typer.Option("--without-gpus", help="Ask for no GPUs: fits beside a gang that runs, and disturbs it.")
 ]
@@ -59,11 +71,16 @@ class OwnGangWishes:
     namespace: str | None = None
     resources: tuple[str, ...] = ()
     without_gpus: bool = False
+    form: str | None = None
+    queue: str | None = None
 
     def __post_init__(self) -> None:
         given, image = visible(self.namespace or "", 80), visible(self.image or "", 200)
         require(self.namespace is None or _LABEL.fullmatch(self.namespace), f"--probe-namespace {given!r}", "a name")
         require(self.image is None or _IMAGE.fullmatch(self.image), f"--image {image!r}", "the name of an image")
+        require(
+            self.queue is None or _QUEUE.fullmatch(self.queue), f"--queue {visible(self.queue or '', 80)!r}", "a name"
+        )
         for text in self.resources:
             require(_RESOURCE.fullmatch(text), f"--resource {visible(text, 80)!r}", "NAME=COUNT such as rdma/hca=1")
 
@@ -79,31 +96,78 @@ def own_gang(
     """Return the gang to create beside this one, in the form its scheduler understands.
 
     Raises:
-        InputError: no image was named, or two pods share a node.
+        InputError: no image was named, two pods share a node, or its scheduler has no form here.
     """
-    from netkit.probe.probe_job import ProbeJob, forms
+    from netkit.probe.probe_job import ProbeJob
 
-    if wishes.image is None:
-        raise InputError("--as job without --image", "an image that has Python, such as --image python:3.12-slim")
     nodes = tuple(target.pod.node for target in targets)
     require(len(set(nodes)) == len(nodes), f"gang {view.gang.key} with two pods on one node", "--as exec")
-    known = forms()
-    form = next((known[system] for system in view.gang.systems if system in known), known["indexed_job"])
+    form = _form(view, wishes)
     pod = view.pods[targets[0].pod.uid]
     job = ProbeJob(
         id=secrets.token_hex(4),
         namespace=wishes.namespace or view.gang.namespace,
         nodes=nodes,
-        image=wishes.image,
+        image=required_image(wishes),
         python=python,
         seconds=_SECONDS,
-        operator=visible(f"{getpass.getuser()}@{socket.gethostname()}", 200),
+        operator=operator(),
         resources=_resources(pod, wishes),
         networks=_networks(pod),
         scheduler=pod.text("spec", "schedulerName"),
-        queue=_queue(pod),
+        queue=wishes.queue or pod.label(*form.queue_keys) or pod.annotation(*form.queue_keys),
+        tolerations=pod.rows("spec", "tolerations"),
+        claim_templates=_claim_templates(pod, wishes),
     )
+    require_fit(job, form)
     return job, form
+
+
+def required_image(wishes: OwnGangWishes) -> str:
+    """Return the image of the probe's own pods; InputError when none was named."""
+    if wishes.image is None:
+        raise InputError("--as job without --image", "an image that has Python, such as --image python:3.12-slim")
+    return wishes.image
+
+
+def operator() -> str:
+    """Return who starts a probe, as others may read it."""
+    return visible(f"{getpass.getuser()}@{socket.gethostname()}", 200)
+
+
+def require_fit(job: ProbeJob, form: JobForm) -> None:
+    """Raise InputError unless this form can hold this job."""
+    require(job.queue or not form.needs_queue, f"form {form.id} without a queue", "--queue NAME")
+    require(form.id == "mpijob" or not job.by_launcher, f"form {form.id} with {len(job.nodes)} pods", "--form mpijob")
+
+
+def form_named(name: str) -> JobForm:
+    """Return the form of this name; InputError for one that does not exist."""
+    from netkit.probe.probe_job import forms
+
+    known = forms()
+    if name not in known:
+        near = get_close_matches(name, list(known), n=1)
+        raise InputError(f"--form {visible(name, 80)!r}", ", ".join(sorted(known)), next(iter(near), None))
+    return known[name]
+
+
+def _form(view: GangView, wishes: OwnGangWishes) -> JobForm:
+    from netkit.gangs.systems import systems
+    from netkit.probe.probe_job import form_for
+
+    if wishes.form is not None:
+        return form_named(wishes.form)
+    return form_for([system for system in systems() if system.id in view.gang.systems], view.gang.key)
+
+
+def _claim_templates(pod: KubeObject, wishes: OwnGangWishes) -> Mapping[str, str]:
+    """Return the templates of the gang's claims: a claim by name belongs to the gang, and is not to be shared."""
+    if wishes.without_gpus or wishes.resources:
+        return {}
+    claims = pod.rows("spec", "resourceClaims")
+    rows = ((text_of(row.get("name")), text_of(row.get("resourceClaimTemplateName"))) for row in claims)
+    return {name: template for name, template in rows if template}
 
 
 def _resources(pod: KubeObject, wishes: OwnGangWishes) -> Mapping[str, str]:
@@ -134,12 +198,6 @@ def _networks(pod: KubeObject) -> str:
     except ValueError:
         return ""
     return json.dumps([{"namespace": pod.namespace, **row} for row in rows if isinstance(row, dict)])
-
-
-def _queue(pod: KubeObject) -> str:
-    from netkit.probe.job_forms.kueue import QUEUE
-
-    return pod.label(QUEUE) or pod.annotation("volcano.sh/queue-name") or pod.label("volcano.sh/queue-name")
 
 
 def gpus_of(job: ProbeJob) -> int:

@@ -35,7 +35,7 @@ def leftovers(api: Api, namespace: str) -> list[Leftover]:
     versions = api.versions()
     return [
         found
-        for resource in sorted({form.resource for form in forms().values()})
+        for resource in sorted({form.place.resource for form in forms().values()})
         for found in _of(api, resource, versions, namespace)
     ]
 

@@ -1,17 +1,21 @@
 """A gang of netkit's own for a probe, as objects to be created: pure rendering, one form for each gang scheduler.
 
 Devices only by what plug-ins and drivers allot, never privileged, no service account. Whatever becomes of netkit, the
-pods end at their own deadline and the finished job is removed after a minute. There is one probe in a namespace at a
-time: all have one name, so that the API server refuses the second (409).
+pods end at their own deadline and the finished job is removed after a minute; what stands beside the job is owned by
+it and goes with it. There is one probe in a namespace at a time: all have one name, so that the API server refuses the
+second (409).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
+
+from netkit.errors import InputError
+from netkit.gangs.claim import GangSystem, Layer
 
 Manifest = dict[str, Any]
 
@@ -20,8 +24,14 @@ CONTAINER = "probe"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 PROBE = "netkit.dev/probe"
 OPERATOR = "netkit.dev/operator"
+ROLE = "netkit.dev/role"
+"""On pods of a probe that are no members of its gang, such as a launcher's."""
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
+MOST_ONE_BY_ONE = 500
+"""One connection to each pod goes through the API server; more are reached through a launcher's hostfile."""
 TTL_SECONDS = 60
+START_SECONDS = 120
+"""How long a gang may wait for its places; a scheduler that can be told so is."""
 # Python as process 1 would not listen to SIGTERM by itself.
 _WAITING = "import signal, sys, time; signal.signal(15, lambda *_: sys.exit(0)); time.sleep({seconds})"
 
@@ -42,6 +52,15 @@ class ProbeJob:
     """The Multus annotation that gives pods their rails; empty without."""
     scheduler: str = ""
     queue: str = ""
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    """Of taints that the pods probed live with."""
+    claim_templates: Mapping[str, str] = field(default_factory=dict)
+    """Names of ResourceClaimTemplates (DRA) by the name of the claim: each pod gets devices of its own."""
+
+    @property
+    def by_launcher(self) -> bool:
+        """Whether its members are too many to be reached one by one."""
+        return len(self.nodes) > MOST_ONE_BY_ONE
 
     @property
     def selector(self) -> str:
@@ -55,15 +74,33 @@ class ProbeJob:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One kind of object: where the API server takes it, and how kubectl and RBAC name it."""
+
+    path: str
+    """/apis/GROUP/VERSION and the plural, with {namespace} between."""
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Companion:
+    """An object that a scheduler wants beside the job; the job owns it."""
+
+    place: Place
+    render: Callable[[ProbeJob], Manifest]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobForm:
     """How a scheduler wants a gang written down; `id` is that of the gang system."""
 
     id: str
-    path: str
-    """Where the API server takes it: /apis/GROUP/VERSION and the plural, with {namespace} between."""
-    resource: str
-    """As kubectl and RBAC name it."""
+    place: Place
     render: Callable[[ProbeJob], Manifest]
+    companions: tuple[Companion, ...] = ()
+    queue_keys: tuple[str, ...] = ()
+    """Labels or annotations by which a pod of another gang names its queue."""
+    needs_queue: bool = False
 
 
 def forms() -> dict[str, JobForm]:
@@ -74,26 +111,56 @@ def forms() -> dict[str, JobForm]:
     return {form.id: form for form in found}
 
 
+def form_for(systems: Iterable[GangSystem], gang: str) -> JobForm:
+    """Return the form for a gang of these systems: its scheduler's, else its queue's, else its workload's.
+
+    Raises:
+        InputError: its scheduler or queue has no form here, and a job of another form would not be admitted with it.
+    """
+    known, found = forms(), tuple(systems)
+    deciding = [system for layer in (Layer.SCHEDULER, Layer.QUEUE) for system in found if system.layer is layer]
+    if deciding and not any(system.id in known for system in deciding):
+        given = f"gang {gang}, admitted by {deciding[0].title}"
+        raise InputError(given, f"--as exec, or --form with one of {', '.join(sorted(known))}")
+    return next((known[system.id] for system in (*deciding, *found) if system.id in known), known["indexed_job"])
+
+
 def metadata(job: ProbeJob, **labels: str) -> Manifest:
     """Return name, labels and the operator's name for the object that is created."""
     named = {"name": NAME, "namespace": job.namespace, "labels": job.labels | labels}
     return named | {"annotations": {OPERATOR: job.operator}}
 
 
-def pod_template(job: ProbeJob) -> Manifest:
-    """Return the pods: each on a node of its own, doing nothing but waiting for an agent."""
-    annotations = {NETWORKS: job.networks} if job.networks else {}
+def owned(companion: Manifest, owner: Manifest) -> Manifest:
+    """Return a companion that the API server removes with its owner, as the server returned that one."""
+    named = owner["metadata"]
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": named["name"], "uid": named["uid"]}
+    return companion | {"metadata": companion["metadata"] | {"ownerReferences": [reference]}}
+
+
+def pod_template(
+    job: ProbeJob, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
+) -> Manifest:
+    """Return the pods: each on a node of its own, doing nothing but waiting for an agent; with a scheduler's marks."""
+    marks = {NETWORKS: job.networks} if job.networks else {}
     spec: Manifest = {
         "restartPolicy": "Never",
         "activeDeadlineSeconds": job.seconds,
         "terminationGracePeriodSeconds": 5,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "affinity": _affinity(job),
+        "affinity": affinity(job),
         "containers": [_container(job)],
     }
     spec |= {"schedulerName": job.scheduler} if job.scheduler else {}
-    return {"metadata": {"labels": job.labels, "annotations": annotations}, "spec": spec}
+    spec |= {"tolerations": [dict(row) for row in job.tolerations]} if job.tolerations else {}
+    spec |= {"resourceClaims": _claims(job)} if job.claim_templates else {}
+    named = {"labels": job.labels | dict(labels or {}), "annotations": marks | dict(annotations or {})}
+    return {"metadata": named, "spec": spec}
+
+
+def _claims(job: ProbeJob) -> list[Manifest]:
+    return [{"name": name, "resourceClaimTemplateName": template} for name, template in job.claim_templates.items()]
 
 
 def _container(job: ProbeJob) -> Manifest:
@@ -101,7 +168,7 @@ def _container(job: ProbeJob) -> Manifest:
         "name": CONTAINER,
         "image": job.image,
         "command": [job.python, "-I", "-S", "-c", _WAITING.format(seconds=job.seconds)],
-        "resources": {"requests": dict(job.resources), "limits": dict(job.resources)},
+        "resources": _devices(job),
         "securityContext": {
             "privileged": False,
             "allowPrivilegeEscalation": False,
@@ -111,7 +178,13 @@ def _container(job: ProbeJob) -> Manifest:
     }
 
 
-def _affinity(job: ProbeJob) -> Manifest:
+def _devices(job: ProbeJob) -> Manifest:
+    devices: Manifest = {"requests": dict(job.resources), "limits": dict(job.resources)}
+    return devices | ({"claims": [{"name": name} for name in job.claim_templates]} if job.claim_templates else {})
+
+
+def affinity(job: ProbeJob) -> Manifest:
+    """Return what puts the members on the nodes of a probe, no two on one."""
     here = {"key": "metadata.name", "operator": "In"}
     return {
         "nodeAffinity": {
@@ -122,7 +195,13 @@ def _affinity(job: ProbeJob) -> Manifest:
         },
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": {PROBE: job.id}}, "topologyKey": "kubernetes.io/hostname"}
+                {
+                    "labelSelector": {
+                        "matchLabels": {PROBE: job.id},
+                        "matchExpressions": [{"key": ROLE, "operator": "DoesNotExist"}],
+                    },
+                    "topologyKey": "kubernetes.io/hostname",
+                }
             ]
         },
     }

@@ -152,7 +152,9 @@ def test_a_prober_may_create_every_form_of_a_probe_and_touch_nothing_else() -> N
     """Jobs of the forms there are; no node is changed, no secret read, no role bound."""
     found = set(grants(manifests("--role", "prober", "-n", "probes")))
     created = {resource for verb, resource in found if verb == "create"}
-    assert created == {form.resource for form in forms().values()} | {"pods/exec"}
+    places = [form.place for form in forms().values()]
+    places += [companion.place for form in forms().values() for companion in form.companions]
+    assert created == {place.resource for place in places} | {"pods/exec"}
     assert {resource for _, resource in found} == created | {"pods"}
     assert not any("*" in resource for _, resource in found)
     attach = set(grants(manifests("--role", "attach", "-n", "team-a")))

@@ -166,6 +166,42 @@ def test_a_gang_that_cannot_be_deleted_is_left_with_the_command_that_does(
     )
 
 
+@pytest.mark.parametrize(("code", "left"), [(201, True), (403, False)])
+def test_a_group_is_made_after_its_job_and_owned_by_it(tmp_path: Path, code: int, left: bool) -> None:
+    """With the job's uid; where the group is refused, the job is removed too, and the server's words are told."""
+    sent: list[Body] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        sent.append(await request.json())
+        return web.json_response({}, status=code) if code < 400 else status(code, "no groups for you")
+
+    api = JobApi()
+    api.script["/apis/scheduling.x-k8s.io/v1alpha1/namespaces/probes/podgroups"] = [answer]
+    with cluster(api, tmp_path) as way_in:
+        own = OwnGang(way_in, probe_job(), forms()["coscheduling"])
+        if left:
+            own.create()
+        else:
+            with pytest.raises(ProbeError, match="no groups for you"):
+                own.create()
+            own.remove()
+    [group] = sent
+    assert [row["uid"] for row in group["metadata"]["ownerReferences"]] == ["u1"]
+    assert (api.job is not None) == left
+
+
+def test_a_launcher_is_no_member(tmp_path: Path) -> None:
+    """Its pod runs beside the gang's and stands for no node; the gang is whole without it."""
+    api = JobApi()
+    with cluster(api, tmp_path) as way_in:
+        own = OwnGang(way_in, probe_job(), forms()["indexed_job"])
+        own.create()
+        launcher = pod("p-launcher", "gpu-9", namespace="probes", labels={"netkit.dev/role": "launcher"})
+        launcher["metadata"]["labels"] |= probe_job().labels
+        api.objects["pods"].append(launcher)
+        assert [one.node for one in own.wait_until_it_runs(5.0)] == list(NODES)
+
+
 def test_a_lost_answer_to_create_leaves_nothing(tmp_path: Path) -> None:
     """Nobody knows whether the job was made, so it is looked for and removed."""
     api = JobApi(refusals={"POST"})

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from netkit.probe.probe_job import TTL_SECONDS, JobForm, Manifest, ProbeJob, metadata, pod_template
+from collections.abc import Mapping
+
+from netkit.probe.probe_job import TTL_SECONDS, JobForm, Manifest, Place, ProbeJob, metadata, pod_template
 
 
 def render(job: ProbeJob) -> Manifest:
-    """Return the Job; nothing is tried twice, because a probe that lost a rank has no verdict."""
+    """Return the Job alone."""
+    return marked(job)
+
+
+def marked(
+    job: ProbeJob, labels: Mapping[str, str] | None = None, annotations: Mapping[str, str] | None = None
+) -> Manifest:
+    """Return the Job, its pods with a scheduler's marks; nothing is tried twice: without a rank there is no verdict."""
     size = len(job.nodes)
     spec = {
         "completionMode": "Indexed",
@@ -15,11 +24,10 @@ def render(job: ProbeJob) -> Manifest:
         "backoffLimit": 0,
         "activeDeadlineSeconds": job.seconds,
         "ttlSecondsAfterFinished": TTL_SECONDS,
-        "template": pod_template(job),
+        "template": pod_template(job, labels, annotations),
     }
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata(job), "spec": spec}
 
 
-FORM = JobForm(
-    id="indexed_job", path="/apis/batch/v1/namespaces/{namespace}/jobs", resource="jobs.batch", render=render
-)
+PLACE = Place(path="/apis/batch/v1/namespaces/{namespace}/jobs", resource="jobs.batch")
+FORM = JobForm(id="indexed_job", place=PLACE, render=render)

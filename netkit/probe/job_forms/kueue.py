@@ -14,4 +14,4 @@ def render(job: ProbeJob) -> Manifest:
     return made | {"metadata": metadata(job, **{QUEUE: job.queue}), "spec": made["spec"] | {"suspend": True}}
 
 
-FORM = JobForm(id="kueue", path=indexed_job.FORM.path, resource=indexed_job.FORM.resource, render=render)
+FORM = JobForm(id="kueue", place=indexed_job.PLACE, render=render, queue_keys=(QUEUE,), needs_queue=True)

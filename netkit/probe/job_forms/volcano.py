@@ -6,7 +6,7 @@ the pods' own ends them.
 
 from __future__ import annotations
 
-from netkit.probe.probe_job import CONTAINER, TTL_SECONDS, JobForm, Manifest, ProbeJob, metadata, pod_template
+from netkit.probe.probe_job import CONTAINER, TTL_SECONDS, JobForm, Manifest, Place, ProbeJob, metadata, pod_template
 
 
 def render(job: ProbeJob) -> Manifest:
@@ -26,7 +26,7 @@ def render(job: ProbeJob) -> Manifest:
 
 FORM = JobForm(
     id="volcano",
-    path="/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs",
-    resource="jobs.batch.volcano.sh",
+    place=Place(path="/apis/batch.volcano.sh/v1alpha1/namespaces/{namespace}/jobs", resource="jobs.batch.volcano.sh"),
     render=render,
+    queue_keys=("volcano.sh/queue-name",),
 )

@@ -18,11 +18,10 @@ from netkit.model.kube_object import KubeObject
 from netkit.model.probe import ProbedPod
 from netkit.probe.launchers.exec import ExecLauncher, destination
 from netkit.probe.launchers.session import Event, Member, Sessions
-from netkit.probe.probe_job import CONTAINER, NAME, OPERATOR, PROBE, JobForm, ProbeJob
+from netkit.probe.probe_job import CONTAINER, NAME, OPERATOR, PROBE, ROLE, START_SECONDS, JobForm, ProbeJob, owned
 from netkit.sources.kube.api import Api, Limits, RefusedError
 from netkit.sources.kube.config import Open
 
-START_SECONDS = 120.0
 GONE_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 _MOST_NAMED = 5
@@ -105,7 +104,8 @@ class OwnGang:
         api = self._api()
         self._may_exist = True
         try:
-            api.send("POST", self._path, self._form.render(self._job), self._what("create"))
+            made = api.send("POST", self._path, self._form.render(self._job), self._what("create"))
+            self._create_companions(api, made)
         except RefusedError as refused:
             # A server in trouble may have done it all the same.
             self._may_exist = refused.status >= 500
@@ -115,11 +115,19 @@ class OwnGang:
         finally:
             api.close()
 
+    def _create_companions(self, api: Api, owner: dict[str, Any]) -> None:
+        for companion in self._form.companions:
+            path, resource = companion.place.path.format(namespace=self._job.namespace), companion.place.resource
+            try:
+                api.send("POST", path, owned(companion.render(self._job), owner), f"create {resource}")
+            except RefusedError as refused:
+                raise ProbeError("starting a probe", str(refused), "nothing was left behind") from refused
+
     def wait_until_it_runs(self, seconds: float) -> list[ProbedPod]:
         """Return the pods by node once all run; raise ProbeError with each one's reason when they do not in time."""
         deadline = time.monotonic() + seconds
         while True:
-            pods = self._pods()
+            pods = [pod for pod in self._pods() if not pod.label(ROLE)]
             if len(pods) == len(self._job.nodes) and all(_runs(pod) for pod in pods):
                 return [_probed(pod) for pod in pods]
             if time.monotonic() > deadline:
@@ -143,13 +151,13 @@ class OwnGang:
             except NetkitError as fault:
                 cause = str(fault)
             if time.monotonic() > deadline:
-                words = f"kubectl delete {self._form.resource} -n {self._job.namespace} -l {self._job.selector}"
+                words = f"kubectl delete {self._form.place.resource} -n {self._job.namespace} -l {self._job.selector}"
                 raise ProbeError("removing the probe", cause, f"its pods end by their deadline; now: {words}")
             time.sleep(_POLL_SECONDS)
 
     @property
     def _path(self) -> str:
-        return self._form.path.format(namespace=self._job.namespace)
+        return self._form.place.path.format(namespace=self._job.namespace)
 
     def _api(self) -> Api:
         return Api(self._open, Limits(total_s=20.0))
@@ -158,7 +166,7 @@ class OwnGang:
         """Delete what bears our name and our label; another operator's probe may bear the name by now."""
         api = self._api()
         try:
-            found = KubeObject(self._form.resource, api.get(f"{self._path}/{NAME}", {}, self._what("get"))[0])
+            found = KubeObject(self._form.place.resource, api.get(f"{self._path}/{NAME}", {}, self._what("get"))[0])
             if found.label(PROBE) == self._job.id:
                 delete_exactly(api, f"{self._path}/{NAME}", found.uid, self._what("delete"))
         except RefusedError as refused:
@@ -168,7 +176,7 @@ class OwnGang:
             api.close()
 
     def _what(self, verb: str) -> str:
-        return f"{verb} {self._form.resource} in namespace {self._job.namespace}"
+        return f"{verb} {self._form.place.resource} in namespace {self._job.namespace}"
 
     def _pods(self) -> list[KubeObject]:
         api = self._api()
@@ -183,7 +191,7 @@ class OwnGang:
             body, _ = api.get(f"{self._path}/{NAME}", {}, self._what("get"))
         except NetkitError:
             return f"another one is under way in namespace {self._job.namespace}"
-        other = KubeObject(self._form.resource, body)
+        other = KubeObject(self._form.place.resource, body)
         whose = other.annotation(OPERATOR) or "somebody"
         return f"another one is under way in namespace {self._job.namespace}, by {whose} since {other.created}"
 

@@ -20,9 +20,11 @@ from netkit.lab.faults import Fault, Place, Where
 from netkit.lab.shape import checked_shape
 from netkit.lab.state import LabState, load
 from netkit.model.probe import Direction
+from netkit.probe.probe_job import forms
 from tests.e2e.kube.api import Object
 from tests.e2e.kube.commands import netkit
 from tests.e2e.kube.control_plane import ControlPlane
+from tests.e2e.kube.own_gangs import make_and_remove
 from tests.e2e.kube.pods_in_lab import following, make_programs
 from tests.e2e.kube.processes import wait_until
 from tests.e2e.kube.scenario import condition, play, running
@@ -218,7 +220,7 @@ def test_an_interrupted_netkit_removes_its_gang(
 def test_the_probers_role_is_what_a_probe_asks_for(
     volcano: ControlPlane, lab: LabState, folder: Path, granted: dict[str, set[Grant]]
 ) -> None:
-    """A probe that loses a pod, one for Volcano, and a clean-up: all they ask is granted, all that is granted is asked.
+    """Probes that lose a pod, gangs of every form, a clean-up: all they ask is granted, all that is granted is asked.
 
     What the server itself checks besides, that a GET which becomes a WebSocket may also create, is in no audit log.
     """
@@ -226,6 +228,8 @@ def test_the_probers_role_is_what_a_probe_asks_for(
     wait_until(lambda: _phase(volcano) == "Running", 60, lambda: f"the gang is {_phase(volcano)}")
     for gang in ("train", "vtrain"):
         _lose_a_pod(volcano, lab, folder, gang)
+    for form in forms().values():
+        make_and_remove(volcano.kubeconfig(PROBER), form, NAMESPACE)
     netkit(volcano, "cleanup", "-n", NAMESPACE, user=PROBER)
     beyond = _asked(volcano) - granted["viewer"]
     assert beyond | {("create", "", "pods/exec")} | (_asked(volcano) & granted["prober"]) == granted["prober"]
