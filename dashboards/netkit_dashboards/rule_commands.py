@@ -33,7 +33,8 @@ def build(
     profile: ProfileOption = Profile.DCQCN_PFC,
     form: Annotated[RuleFormat, typer.Option("--format", help="What to write.")] = RuleFormat.RULES,
     time_scale: Annotated[
-        float, typer.Option("--time-scale", help="Factor on `for` and `keep_firing_for`, for drills: 0.001 to 1.")
+        float,
+        typer.Option("--time-scale", help="Factor on `for`, `keep_firing_for` and windows, for drills: 0.001 to 1."),
     ] = 1.0,
     grafana_url: Annotated[
         str, typer.Option("--grafana-url", help="Where the dashboards are; without it links are placeholders.")

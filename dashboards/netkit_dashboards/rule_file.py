@@ -6,6 +6,7 @@ needs Prometheus 2.42 or newer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,11 +14,15 @@ from itertools import groupby
 from netkit.catalogue.alerts import Alert, alerts
 from netkit.catalogue.fabric_profiles import Profile
 from netkit.catalogue.rules import RECORDINGS, Recording
-from netkit_dashboards.durations import shown
+from netkit_dashboards.durations import UNITS, shown
 
 Group = dict[str, object]
 _JUMP_LABELS = ("cluster", "node", "device")
 """Labels of an alert that are variables of the dashboards too."""
+SHORTEST_WINDOW_SECONDS = 45
+"""What a scaled window still spans: three readings of the collectors that read every 15 s."""
+_WINDOW = re.compile(r"\[(\d+)([smhd])\]")
+_SECONDS = dict(UNITS)
 
 
 PLACEHOLDER_GRAFANA = "https://grafana.example.com"
@@ -46,7 +51,7 @@ class Rendering:
 
     profile: Profile = Profile.DCQCN_PFC
     time_scale: float = 1.0
-    """Factor on `for` and `keep_firing_for`: below 1 for drills."""
+    """Factor on `for`, `keep_firing_for` and windows: below 1 for drills."""
     places: Places = Places()
     panel_ids: Mapping[tuple[str, str], int]
     """Id of each panel, by uid of the dashboard and title of the panel."""
@@ -54,7 +59,7 @@ class Rendering:
 
 def groups(rendering: Rendering) -> list[Group]:
     """Return the recording rules, then the alerts of each component."""
-    found = [_group("netkit.recording", map(recording_rule, recordings_of(rendering.profile)))]
+    found = [_group("netkit.recording", (recording_rule(one, rendering.time_scale) for one in recordings_of(rendering.profile)))]
     listed = [alert for alert in alerts() if rendering.profile in alert.profiles]
     listed.sort(key=lambda alert: alert.component)
     for component, members in groupby(listed, key=lambda alert: alert.component):
@@ -67,15 +72,31 @@ def recordings_of(profile: Profile) -> tuple[Recording, ...]:
     return tuple(recording for recording in RECORDINGS if profile in recording.profiles)
 
 
-def recording_rule(recording: Recording) -> dict[str, object]:
+def scaled(expression: str, scale: float) -> str:
+    """Return an expression whose windows are that much shorter, never below `SHORTEST_WINDOW_SECONDS`.
+
+    A window shorter than that from the start stays what it is.
+    """
+
+    def shorter(found: re.Match[str]) -> str:
+        seconds = int(found[1]) * _SECONDS[found[2]]
+        return f"[{shown(min(seconds, max(SHORTEST_WINDOW_SECONDS, seconds * scale)))}]"
+
+    return expression if scale == 1 else _WINDOW.sub(shorter, expression)
+
+
+def recording_rule(recording: Recording, scale: float = 1.0) -> dict[str, object]:
     """Return one recording rule."""
-    rule: dict[str, object] = {"record": recording.name, "expr": recording.expression}
+    rule: dict[str, object] = {"record": recording.name, "expr": scaled(recording.expression, scale)}
     return rule | ({"labels": dict(recording.fixed)} if recording.fixed else {})
 
 
 def alerting_rule(alert: Alert, rendering: Rendering) -> dict[str, object]:
     """Return one alerting rule."""
-    rule: dict[str, object] = {"alert": alert.name, "expr": alert.expression(rendering.profile)}
+    rule: dict[str, object] = {
+        "alert": alert.name,
+        "expr": scaled(alert.expression(rendering.profile), rendering.time_scale),
+    }
     for key, seconds in (("for", alert.hold), ("keep_firing_for", alert.keep)):
         if seconds:
             rule[key] = shown(max(1, seconds * rendering.time_scale))

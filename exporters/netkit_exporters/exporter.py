@@ -25,7 +25,7 @@ from netkit import __version__
 from netkit.catalogue.metric_rows import exporter as rows
 from netkit.errors import ExitStatus
 from netkit_exporters import landlock
-from netkit_exporters.collecting import Sample
+from netkit_exporters.collecting import Machine, Sample
 from netkit_exporters.discovery import chosen
 from netkit_exporters.journal import Journal
 from netkit_exporters.machine import machine_of
@@ -103,10 +103,13 @@ class Exporter:
             await asyncio.sleep(0.01)
 
 
-def serve(options: Options) -> NoReturn:
-    """Run the exporter; InputError before anything is started, the end of the process in the end."""
+def serve(options: Options, machine: Machine | None = None) -> NoReturn:
+    """Run the exporter; InputError before anything is started, the end of the process in the end.
+
+    `machine` stands in for what the options name: a made-up node, say, whose kernel answers too.
+    """
     collectors = chosen(options.collectors, options.compat)
-    machine = machine_of(options)
+    machine = machine or machine_of(options)
     journal, usage = Journal(), Usage()
     door = _door(options, usage, journal)
     sockets = listeners(options.listen)

@@ -1,0 +1,228 @@
+"""Drills side by side: a node and its real exporter for each fault, two Prometheus with Alertmanager, one clock.
+
+All faults begin together and end together; a drill waits for its own alert at the receiver of Alertmanager's webhook.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from benchmarks.drills.drill import Act, Cluster, Drill
+from benchmarks.drills.fault import Fault, Injection
+from benchmarks.drills.faults import FAULTS
+from benchmarks.drills.node import SMALL, WHOLE, Node
+from benchmarks.drills.stack import Inbox, Page, Pace, Stack, Target, eventually
+from netkit_dashboards.rule_file import SHORTEST_WINDOW_SECONDS
+from tests.dashboards.free_port import free_port
+
+PLATFORM = "hgx-h100"
+HEALTHY = tuple(f"healthy-{number}" for number in range(6))
+"""Nodes without a fault, so that the fleet's median is a healthy one."""
+START_SECONDS = 120.0
+_TICK_SECONDS = 1.0
+_SLOW_SECONDS = 9.5
+_REFRESH = "2s"
+_NEIGHBOUR = {"cluster": str(Cluster.MAIN), "job": "kube-state-metrics"}
+
+
+@dataclass(slots=True)
+class Struck:
+    """A node, its exporter, and what is done to it."""
+
+    node: Node
+    port: int
+    fault: Fault
+    act: Act
+    cluster: Cluster
+    injection: Injection = field(init=False)
+    exporter: subprocess.Popen[bytes] | None = None
+    page: Page | None = None
+    is_struck: bool = False
+
+    def __post_init__(self) -> None:
+        self.injection = Injection(self.node, self.fault)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether an exporter runs there at all."""
+        return self.act is not Act.UNCOVERED
+
+    def start(self, log: Path) -> None:
+        """Start the real exporter."""
+        platform = (PLATFORM,) if self.node.devices == WHOLE else ()
+        module = "benchmarks.drills.exporter"
+        command = [sys.executable, "-m", module, str(self.node.place), str(self.port), _REFRESH, *platform]
+        with log.open("ab") as file:
+            self.exporter = subprocess.Popen(command, stdout=file, stderr=file)
+
+    def end_exporter(self) -> None:
+        """Kill it, as a machine that loses power does."""
+        if self.exporter is not None:
+            self.exporter.kill()
+            self.exporter.wait()
+            self.exporter = None
+
+    def scraped(self) -> str:
+        """Return the exporter's page, late while the way to it is slow."""
+        if self.is_struck:
+            time.sleep(_SLOW_SECONDS)
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=5) as answer:
+            text: str = answer.read().decode()
+        return text
+
+
+class Session:
+    """Everything that runs, from `start` to `stop`; `strike` and `mend` once each."""
+
+    def __init__(self, folder: Path, drills: Sequence[Drill], pace: Pace) -> None:
+        self.folder = folder
+        self.drills = drills
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self.heard_before: set[str] = set()
+        self.struck = {drill.node: self._struck(drill) for drill in drills}
+        for name in HEALTHY:
+            self.struck[name] = self._healthy(name, Cluster.MAIN)
+        self._neighbours = Page(self._capacity)
+        self.stacks = {blind: self._stack(blind, pace) for blind in (False, True) if self._of(blind)}
+
+    def start(self) -> None:
+        """Start exporters, then what watches them, and wait until everything is scraped."""
+        for one in self.struck.values():
+            one.node.place.mkdir(parents=True)
+            one.node.lay_out()
+            one.injection.prepare()
+        self.advance()
+        for one in self.struck.values():
+            if one.is_covered:
+                one.start(self.folder / "exporters.log")
+        threading.Thread(target=self._keep_moving, daemon=True).start()
+        for stack in self.stacks.values():
+            stack.start()
+        for blind, stack in self.stacks.items():
+            expected = len(self._of(blind))
+            answering = 'up{job="netkit"} == 1'
+            seen = eventually(partial(_at_least, stack, answering, expected), START_SECONDS)
+            assert seen, f"{len(stack.ask(answering))} of {expected} exporters are scraped"
+
+    def settle(self, seconds: float) -> None:
+        """Let time pass until windows hold healthy samples; what was heard until then is kept in `heard_before`."""
+        window = SHORTEST_WINDOW_SECONDS
+        for stack in self.stacks.values():
+            old_enough = eventually(partial(_at_least, stack, f"up offset {window}s", 1), seconds)
+            assert old_enough, "Prometheus keeps no samples"
+        self.heard_before = {name for stack in self.stacks.values() for name in stack.inbox.firing()}
+
+    def strike(self) -> None:
+        """Let every fault happen."""
+        with self._lock:
+            for one in self.struck.values():
+                one.injection.begin()
+                one.is_struck = True
+                if one.act is Act.KILL:
+                    one.end_exporter()
+
+    def mend(self) -> None:
+        """Undo every fault."""
+        with self._lock:
+            for one in self.struck.values():
+                one.is_struck = False
+                one.injection.end()
+                if one.act is Act.KILL:
+                    one.start(self.folder / "exporters.log")
+
+    def advance(self) -> None:
+        """Let the counters grow, and probes that fail again fail."""
+        with self._lock:
+            for one in self.struck.values():
+                one.node.move()
+                if one.is_struck:
+                    one.injection.go_on()
+
+    def inbox(self, drill: Drill) -> Inbox:
+        """Return where the alerts of a drill arrive."""
+        return self.stack(drill).inbox
+
+    def stack(self, drill: Drill) -> Stack:
+        """Return what watches a drill's node."""
+        return self.stacks[drill.cluster is Cluster.BLIND]
+
+    def state(self, drill: Drill) -> str:
+        """Return what Prometheus knows of a drill's alert."""
+        found = self.stack(drill).ask(f'ALERTS{{alertname="{drill.alert}"}}')
+        return f"Prometheus says {[one['metric'] for one in found] or 'nothing of it'}"
+
+    def stop(self) -> None:
+        """End everything that was started."""
+        self._ending.set()
+        for stack in self.stacks.values():
+            stack.stop()
+        for one in self.struck.values():
+            one.end_exporter()
+            if one.page:
+                one.page.close()
+        self._neighbours.close()
+
+    def _keep_moving(self) -> None:
+        while not self._ending.wait(_TICK_SECONDS):
+            self.advance()
+
+    def _struck(self, drill: Drill) -> Struck:
+        node = Node(drill.node, self.folder / "nodes" / drill.node, devices=WHOLE if drill.whole else SMALL)
+        fault = FAULTS[drill.fault] if drill.fault else Fault()
+        one = Struck(node=node, port=free_port(), fault=fault, act=drill.act, cluster=drill.cluster)
+        one.page = Page(one.scraped) if drill.act is Act.SLOW else None
+        return one
+
+    def _healthy(self, name: str, cluster: Cluster) -> Struck:
+        node = Node(name, self.folder / "nodes" / name)
+        return Struck(node=node, port=free_port(), fault=Fault(), act=Act.NOTHING, cluster=cluster)
+
+    def _of(self, blind: bool) -> list[Struck]:
+        return [one for one in self.struck.values() if one.is_covered and (one.cluster is Cluster.BLIND) is blind]
+
+    def _stack(self, blind: bool, pace: Pace) -> Stack:
+        targets = [self._target(one) for one in self._of(blind)]
+        neighbours = [] if blind else [Target(port=self._neighbours.port, labels=_NEIGHBOUR)]
+        name = "blind" if blind else "main"
+        return Stack(self.folder / name, free_port(), free_port(), [*targets, *neighbours], pace)
+
+    def _target(self, one: Struck) -> Target:
+        labels = {"node": one.node.name, "cluster": str(one.cluster), "node_pool": "drill"}
+        port = one.page.port if one.page else one.port
+        return Target(port=port, labels=labels, patient=one.page is not None)
+
+    def _capacity(self) -> str:
+        """What kube-state-metrics would say of GPUs: one more than there is, or a node without an exporter."""
+        counts = {Act.FEWER_GPUS: (SMALL, SMALL + 1), Act.UNCOVERED: (0, SMALL)}
+        lines = [
+            f'kube_node_status_capacity{{node="{one.node.name}",resource="nvidia_com_gpu",unit="integer"}} {count}\n'
+            for one in self.struck.values()
+            for act, pair in counts.items()
+            if one.act is act and (count := pair[one.is_struck])
+        ]
+        return "# TYPE kube_node_status_capacity gauge\n" + "".join(lines)
+
+
+def _at_least(stack: Stack, expression: str, count: int) -> bool:
+    return len(stack.ask(expression)) >= count
+
+
+@contextmanager
+def running(folder: Path, drills: Sequence[Drill], pace: Pace) -> Iterator[Session]:
+    """A started session; whatever happens, it ends."""
+    session = Session(folder, drills, pace)
+    try:
+        session.start()
+        yield session
+    finally:
+        session.stop()

@@ -1,0 +1,247 @@
+"""A real Prometheus and a real Alertmanager for drills: short intervals, netkit's own rules and its own routing.
+
+What is scaled is `for`, `keep_firing_for` and windows (`netkit rules build --time-scale`), and how long Alertmanager
+waits; conditions, thresholds, labels and inhibitions are those that are shipped.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from netkit_dashboards.alertmanager import alertmanager
+from netkit_dashboards.forms import RuleFormat
+from netkit_dashboards.rule_delivery import rule_files
+from netkit_dashboards.rule_file import Places, Rendering
+from netkit_dashboards.shelf import panel_ids
+
+Document = Mapping[str, Any]
+_RAIL = {"source_labels": ["device"], "regex": r"\D*(?:\d+\D+)*?(\d+)", "target_label": "rail"}
+_ENDING_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One address to scrape; `labels` are what relabelling adds."""
+
+    port: int
+    labels: Mapping[str, str]
+    patient: bool = False
+    """Whether it may take longer than a scrape of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Intervals of a session, in seconds."""
+
+    scrape: int = 3
+    scale: float = 0.001
+
+
+class Inbox:
+    """A webhook receiver: every alert Alertmanager sends, the last word on each counts."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bodies: dict[tuple[str, str, str], Document] = {}
+        self.count = 0
+        inbox = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                inbox.take(body)
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def take(self, body: Document) -> None:
+        """Keep the body for each alert in it."""
+        with self._lock:
+            self.count += 1
+            for alert in body["alerts"]:
+                at = (alert["labels"]["alertname"], alert["labels"].get("node", ""), alert["status"])
+                self._bodies[at] = {**body, "alerts": [alert], "status": alert["status"]}
+
+    def body(self, alert: str, node: str, status: str) -> Document | None:
+        """Return what was received about an alert, with this alert alone."""
+        with self._lock:
+            return self._bodies.get((alert, node, status))
+
+    def firing(self) -> set[str]:
+        """Return the names of the alerts that were received as firing."""
+        with self._lock:
+            return {name for name, _, status in self._bodies if status == "firing"}
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Page:
+    """A page of metrics that somebody else would serve, such as kube-state-metrics: `text` says what it is now."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                try:
+                    data = text().encode()
+                except OSError:
+                    self.send_error(502)
+                    return
+                self.send_response(200)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.end_headers()
+                with suppress(OSError):
+                    self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_address[1]
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@dataclass(slots=True)
+class Stack:
+    """Both programs and the inbox; `folder` keeps their files and logs."""
+
+    folder: Path
+    port: int
+    alertmanager_port: int
+    targets: Sequence[Target]
+    pace: Pace = field(default_factory=Pace)
+    inbox: Inbox = field(default_factory=Inbox)
+    started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        """Where Prometheus answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Write the configuration and start both."""
+        self.folder.mkdir(parents=True)
+        places = Places(playbooks="https://playbooks.example.com/netkit")
+        rendering = Rendering(time_scale=self.pace.scale, places=places, panel_ids=panel_ids())
+        for name, text in rule_files(RuleFormat.RULES, rendering).items():
+            (self.folder / name).write_text(text)
+        self._write("prometheus.yaml", self._prometheus())
+        self._write("alertmanager.yaml", routing(self.inbox.port))
+        self._run(
+            "prometheus",
+            f"--config.file={self.folder / 'prometheus.yaml'}",
+            f"--storage.tsdb.path={self.folder / 'data'}",
+            f"--web.listen-address=127.0.0.1:{self.port}",
+            "--rules.alert.resend-delay=3s",
+        )
+        self._run(
+            "prometheus-alertmanager",
+            f"--config.file={self.folder / 'alertmanager.yaml'}",
+            f"--storage.path={self.folder / 'alertmanager'}",
+            f"--web.listen-address=127.0.0.1:{self.alertmanager_port}",
+            "--cluster.listen-address=",
+        )
+
+    def stop(self) -> None:
+        """End both, whatever they do."""
+        for process in self.started:
+            process.terminate()
+        for process in self.started:
+            try:
+                process.wait(_ENDING_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.inbox.close()
+
+    def ask(self, expression: str) -> list[Document]:
+        """Return the answers to a question to Prometheus now; none while it does not answer."""
+        from urllib.parse import quote
+
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v1/query?query={quote(expression)}", timeout=10) as answer:
+                found: list[Document] = json.load(answer)["data"]["result"]
+        except OSError:
+            return []
+        return found
+
+    def _run(self, *command: str) -> None:
+        with (self.folder / f"{command[0]}.log").open("wb") as log:
+            self.started.append(subprocess.Popen(command, stdout=log, stderr=log))
+
+    def _write(self, name: str, document: object) -> None:
+        (self.folder / name).write_text(yaml.safe_dump(document))
+
+    def _prometheus(self) -> dict[str, Any]:
+        pace = f"{self.pace.scrape}s"
+        quick = [_static(target) for target in self.targets if not target.patient]
+        patient = [_static(target) for target in self.targets if target.patient]
+        shared = {"honor_labels": True, "metric_relabel_configs": [_RAIL]}
+        as_netkit = [{"target_label": "job", "replacement": "netkit"}]
+        return {
+            "global": {"scrape_interval": pace, "scrape_timeout": pace, "evaluation_interval": pace},
+            "rule_files": ["netkit-rules.yaml"],
+            "alerting": {
+                "alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{self.alertmanager_port}"]}]}]
+            },
+            "scrape_configs": [
+                {"job_name": "netkit", "static_configs": quick, **shared},
+                {
+                    "job_name": "patient",
+                    "scrape_interval": "15s",
+                    "scrape_timeout": "14s",
+                    "relabel_configs": as_netkit,
+                    "static_configs": patient,
+                    **shared,
+                },
+            ],
+        }
+
+
+def routing(inbox: int) -> Document:
+    """Return the shipped example with its receivers filled in and its waits shortened."""
+    document = alertmanager()
+    hook = {"url": f"http://127.0.0.1:{inbox}/", "send_resolved": True, "max_alerts": 0}
+    receivers = [{**one, "webhook_configs": [hook]} for one in document["receivers"]]
+    waits = {"group_wait": "1s", "group_interval": "2s"}
+    return {**document, "route": {**document["route"], **waits}, "receivers": receivers}
+
+
+def _static(target: Target) -> dict[str, Any]:
+    return {"targets": [f"127.0.0.1:{target.port}"], "labels": dict(target.labels)}
+
+
+def eventually(what: Callable[[], bool], seconds: float, pause: float = 0.25) -> bool:
+    """Tell whether it becomes true within a time."""
+    until = time.monotonic() + seconds
+    while not what():
+        if time.monotonic() > until:
+            return False
+        time.sleep(pause)
+    return True

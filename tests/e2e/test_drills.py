@@ -1,0 +1,72 @@
+"""Every alert is drilled: a fault on a made-up node, the real exporter, Prometheus and Alertmanager, the cause named.
+
+Sessions and faults: `benchmarks.drills`. All faults happen side by side, so that fifty drills take minutes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.drills.drill import DRILLS, Drill
+from benchmarks.drills.session import Session, running
+from benchmarks.drills.stack import Pace, eventually
+from netkit.catalogue.alerts import alerts
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(
+        shutil.which("prometheus") is None or shutil.which("prometheus-alertmanager") is None,
+        reason="prometheus or alertmanager is not installed",
+    ),
+]
+QUIET_SECONDS = 300.0
+FIRING_SECONDS = 240.0
+RESOLVED_SECONDS = 300.0
+PLAYBOOK_OF = {alert.name: alert.playbook for alert in alerts()}
+
+
+@pytest.fixture(scope="module")
+def struck(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """A session of all drills whose faults have happened, after a healthy time."""
+    with running(tmp_path_factory.mktemp("drills") / "session", DRILLS, Pace()) as session:
+        session.settle(QUIET_SECONDS)
+        session.strike()
+        yield session
+
+
+@pytest.fixture(scope="module")
+def mended(struck: Session) -> Session:
+    """The same session after everything was mended; drills before have seen their alerts fire."""
+    struck.mend()
+    return struck
+
+
+def test_nothing_fires_before_the_faults(struck: Session) -> None:
+    """Healthy nodes under load raise no alert but the one that always fires."""
+    assert struck.heard_before == {"Watchdog"}
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.alert)
+def test_the_fault_raises_its_alert(struck: Session, drill: Drill) -> None:
+    """The receiver of Alertmanager's webhook gets the alert, with the playbook to run in its link."""
+    inbox = struck.inbox(drill)
+    arrived = eventually(lambda: inbox.body(drill.alert, drill.seen_at, "firing") is not None, FIRING_SECONDS)
+
+    assert arrived, f"{drill.alert} of {drill.seen_at!r} did not arrive; {struck.state(drill)}"
+    body = inbox.body(drill.alert, drill.seen_at, "firing")
+    assert body is not None
+    (alert,) = body["alerts"]
+    assert alert["annotations"]["runbook_url"].rpartition("/")[2] == PLAYBOOK_OF[drill.alert]
+
+
+@pytest.mark.parametrize("drill", [one for one in DRILLS if not one.always], ids=lambda drill: drill.alert)
+def test_the_alert_resolves_when_the_fault_is_gone(mended: Session, drill: Drill) -> None:
+    """The receiver hears that it is over."""
+    inbox = mended.inbox(drill)
+    resolved = eventually(lambda: inbox.body(drill.alert, drill.seen_at, "resolved") is not None, RESOLVED_SECONDS)
+
+    assert resolved, f"{drill.alert} of {drill.seen_at!r} goes on; {mended.state(drill)}"
