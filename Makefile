@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo check test kube-tools e2e bench golden docs wheel clean
+.PHONY: help setup demo check test kube-tools e2e drills bench golden docs wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ kube-tools: $(VENV)/.ready ## build the control plane of the real tests, once (m
 e2e: $(VENV)/.ready kube-tools ## the tests on real parts: kernel links, sshd, a browser
 	$(BIN)/pytest -m e2e -rs --timeout 600 --ignore tests/e2e/kube
 	$(BIN)/pytest -m e2e -rs --timeout 600 tests/e2e/kube
+
+drills: $(VENV)/.ready ## raise every alert by a real fault, and have its playbook name the cause
+	$(BIN)/pytest -m e2e -rs --timeout 900 tests/e2e/test_drills.py
 
 bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again
 	$(BIN)/python -m benchmarks

@@ -43,6 +43,8 @@ class Drill:
     cluster: Cluster = Cluster.MAIN
     whole: bool = False
     """Whether the node has all eight devices, and a platform that expects them."""
+    infiniband: bool = False
+    """Whether the node's ports are InfiniBand's."""
     always: bool = False
     """Whether it fires before and after the fault too."""
 
@@ -67,22 +69,22 @@ def _row(alert: str, fault: str, cause: str, **about: object) -> Drill:
 DRILLS: tuple[Drill, ...] = (
     _row("RdmaPortDown", "cable-out", "no-signal", whole=True),
     _row("RdmaDeviceMissing", "device-gone", "device-gone", whole=True),
-    _row("RdmaLinkFlapping", "flapping", "flapping-link"),
-    _row("RdmaLinkDowned", "flapping", "flapping-link"),
+    _row("RdmaLinkFlapping", "flapping", "flapping-link", infiniband=True),
+    _row("RdmaLinkDowned", "flapping", "flapping-link", infiniband=True),
     _row("RdmaPortSpeedDegraded", "half-speed", "lanes-lost", whole=True),
-    _row("RdmaSymbolErrorRate", "bad-cable", "bad-cable"),
-    _row("RdmaSymbolErrorPreFailure", "bad-cable", "bad-cable"),
-    _row("RdmaFecUncorrectable", "bad-cable", "bad-cable"),
+    _row("RdmaSymbolErrorRate", "bad-cable", "bad-cable", infiniband=True),
+    _row("RdmaSymbolErrorPreFailure", "bad-cable", "bad-cable", infiniband=True),
+    _row("RdmaFecUncorrectable", "broken-fibre", "bad-cable"),
     _row("RdmaFecMarginOutlier", "weak-light", "weak-signal"),
-    _row("RdmaLinkErrorRecovery", "bad-cable", "bad-cable"),
-    _row("RdmaLinkIntegrity", "bad-cable", "bad-cable"),
-    _row("RdmaReceiveErrors", "bad-cable", "bad-cable"),
+    _row("RdmaLinkErrorRecovery", "bad-cable", "bad-cable", infiniband=True),
+    _row("RdmaLinkIntegrity", "bad-cable", "bad-cable", infiniband=True),
+    _row("RdmaReceiveErrors", "bad-cable", "bad-cable", infiniband=True),
     _row("RdmaOutOfSequenceOutlier", "lossy-path", "loss-on-path"),
     _row("RdmaAckTimeouts", "lost-acknowledgements", "loss-on-path"),
     _row("RoceSlowRestart", "lost-acknowledgements", "loss-on-path"),
     _row("RdmaRnrRetryExceeded", "receiver-not-ready", "receiver-not-ready"),
     _row("RdmaTransportRetryExceeded", "dead-peer", "peer-unreachable"),
-    _row("RdmaTransmitDiscards", "port-congested", "congested-port"),
+    _row("RdmaTransmitDiscards", "port-congested", "congested-port", infiniband=True),
     _row("RdmaReceiverOutOfBuffer", "starved-receiver", "no-receive-buffers"),
     _row("PfcStormPauseDisabled", "storm", "receiver-stopped"),
     _row("PfcStormWarning", "storm", "receiver-stopped"),

@@ -40,6 +40,8 @@ class Node:
     name: str
     place: Path
     devices: int = SMALL
+    infiniband: bool = False
+    """Whether its ports are InfiniBand's, which count errors that Ethernet's leave at 0."""
     misplaced: tuple[int, ...] = ()
     moves: dict[str, float] = field(default_factory=dict)
     _counts: dict[str, float] = field(default_factory=dict)
@@ -74,6 +76,8 @@ class Node:
             if not (self.place / root).exists():
                 _write_tree(tree, root, self.place)
         for nic in self.nics():
+            if self.infiniband:
+                self.set(port(nic.device, "link_layer"), "InfiniBand")
             for row in TABLE.hardware:
                 _write(self.place / port(nic.device, f"hw_counters/{row.name}"), b"0\n")
 
@@ -101,9 +105,8 @@ class Node:
         self._save()
 
     def set(self, path: str, text: str) -> None:
-        """Give a file of sysfs another text; spaces fill up what was longer."""
-        before = len((self.place / path).read_bytes())
-        _overwrite(self.place / path, f"{text}\n".ljust(before).encode())
+        """Give a file of sysfs another text."""
+        _overwrite(self.place / path, f"{text}\n".encode())
 
     def log(self, line: str) -> None:
         """Add a record to the kernel log."""
@@ -179,10 +182,11 @@ def _write(place: Path, data: bytes) -> None:
 
 
 def _overwrite(place: Path, data: bytes) -> None:
-    """Write in one call over what is there: readers keep the file open, and a count never gets shorter."""
+    """Write in one call over what is there: readers keep the file open, and a growing count is never seen in part."""
     descriptor = os.open(place, os.O_WRONLY)
     try:
         os.pwrite(descriptor, data, 0)
+        os.ftruncate(descriptor, len(data))
     finally:
         os.close(descriptor)
 

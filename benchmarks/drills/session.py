@@ -5,6 +5,8 @@ All faults begin together and end together; a drill waits for its own alert at t
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -17,10 +19,11 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.drills.drill import Act, Cluster, Drill
+from benchmarks.drills.exporter import PROCESS
 from benchmarks.drills.fault import Fault, Injection
 from benchmarks.drills.faults import FAULTS
 from benchmarks.drills.node import SMALL, WHOLE, Node
-from benchmarks.drills.stack import Inbox, Page, Pace, Stack, Target, eventually
+from benchmarks.drills.stack import Inbox, Pace, Page, Stack, Target, eventually
 from netkit_dashboards.rule_file import SHORTEST_WINDOW_SECONDS
 from tests.dashboards.free_port import free_port
 
@@ -31,6 +34,7 @@ START_SECONDS = 120.0
 _TICK_SECONDS = 1.0
 _SLOW_SECONDS = 9.5
 _REFRESH = "2s"
+_ENDING_SECONDS = 30.0
 _NEIGHBOUR = {"cluster": str(Cluster.MAIN), "job": "kube-state-metrics"}
 
 
@@ -44,7 +48,6 @@ class Struck:
     act: Act
     cluster: Cluster
     injection: Injection = field(init=False)
-    exporter: subprocess.Popen[bytes] | None = None
     page: Page | None = None
     is_struck: bool = False
 
@@ -56,20 +59,15 @@ class Struck:
         """Whether an exporter runs there at all."""
         return self.act is not Act.UNCOVERED
 
-    def start(self, log: Path) -> None:
-        """Start the real exporter."""
+    @property
+    def address(self) -> str:
+        """The node in the words of `benchmarks.drills.exporter`."""
         platform = (PLATFORM,) if self.node.devices == WHOLE else ()
-        module = "benchmarks.drills.exporter"
-        command = [sys.executable, "-m", module, str(self.node.place), str(self.port), _REFRESH, *platform]
-        with log.open("ab") as file:
-            self.exporter = subprocess.Popen(command, stdout=file, stderr=file)
+        return "=".join((str(self.node.place), str(self.port), *platform))
 
-    def end_exporter(self) -> None:
-        """Kill it, as a machine that loses power does."""
-        if self.exporter is not None:
-            self.exporter.kill()
-            self.exporter.wait()
-            self.exporter = None
+    def kill_exporter(self) -> None:
+        """End it without a word, as a machine that loses power does."""
+        os.kill(int((self.node.place / PROCESS).read_text()), signal.SIGKILL)
 
     def scraped(self) -> str:
         """Return the exporter's page, late while the way to it is slow."""
@@ -88,7 +86,7 @@ class Session:
         self.drills = drills
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        self.heard_before: set[str] = set()
+        self._exporting: list[subprocess.Popen[bytes]] = []
         self.struck = {drill.node: self._struck(drill) for drill in drills}
         for name in HEALTHY:
             self.struck[name] = self._healthy(name, Cluster.MAIN)
@@ -102,9 +100,7 @@ class Session:
             one.node.lay_out()
             one.injection.prepare()
         self.advance()
-        for one in self.struck.values():
-            if one.is_covered:
-                one.start(self.folder / "exporters.log")
+        self._export([one for one in self.struck.values() if one.is_covered])
         threading.Thread(target=self._keep_moving, daemon=True).start()
         for stack in self.stacks.values():
             stack.start()
@@ -115,21 +111,21 @@ class Session:
             assert seen, f"{len(stack.ask(answering))} of {expected} exporters are scraped"
 
     def settle(self, seconds: float) -> None:
-        """Let time pass until windows hold healthy samples; what was heard until then is kept in `heard_before`."""
-        window = SHORTEST_WINDOW_SECONDS
+        """Wait until what exporters that start late raised is over, and windows hold nothing but healthy samples."""
         for stack in self.stacks.values():
-            old_enough = eventually(partial(_at_least, stack, f"up offset {window}s", 1), seconds)
-            assert old_enough, "Prometheus keeps no samples"
-        self.heard_before = {name for stack in self.stacks.values() for name in stack.inbox.firing()}
+            quiet = eventually(partial(_is_quiet, stack), seconds)
+            assert quiet, f"before any fault there fires {stack.firing()}"
 
     def strike(self) -> None:
-        """Let every fault happen."""
+        """Let every fault happen; what was heard before is forgotten."""
+        for stack in self.stacks.values():
+            stack.inbox.forget()
         with self._lock:
             for one in self.struck.values():
                 one.injection.begin()
                 one.is_struck = True
                 if one.act is Act.KILL:
-                    one.end_exporter()
+                    one.kill_exporter()
 
     def mend(self) -> None:
         """Undo every fault."""
@@ -138,7 +134,7 @@ class Session:
                 one.is_struck = False
                 one.injection.end()
                 if one.act is Act.KILL:
-                    one.start(self.folder / "exporters.log")
+                    self._export([one])
 
     def advance(self) -> None:
         """Let the counters grow, and probes that fail again fail."""
@@ -159,25 +155,38 @@ class Session:
     def state(self, drill: Drill) -> str:
         """Return what Prometheus knows of a drill's alert."""
         found = self.stack(drill).ask(f'ALERTS{{alertname="{drill.alert}"}}')
-        return f"Prometheus says {[one['metric'] for one in found] or 'nothing of it'}"
+        return f"Prometheus says {[dict(one) for one in found] or 'nothing of it'}"
 
     def stop(self) -> None:
         """End everything that was started."""
         self._ending.set()
         for stack in self.stacks.values():
             stack.stop()
+        for process in self._exporting:
+            # Its exporters end with it; what they do is of no interest any more.
+            process.communicate(timeout=_ENDING_SECONDS)
         for one in self.struck.values():
-            one.end_exporter()
             if one.page:
                 one.page.close()
         self._neighbours.close()
+
+    def _export(self, nodes: Sequence[Struck]) -> None:
+        """Start the real exporters of some nodes."""
+        command = [sys.executable, "-m", "benchmarks.drills.exporter", _REFRESH, *(one.address for one in nodes)]
+        with (self.folder / "exporters.log").open("ab") as log:
+            self._exporting.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log))
 
     def _keep_moving(self) -> None:
         while not self._ending.wait(_TICK_SECONDS):
             self.advance()
 
     def _struck(self, drill: Drill) -> Struck:
-        node = Node(drill.node, self.folder / "nodes" / drill.node, devices=WHOLE if drill.whole else SMALL)
+        node = Node(
+            drill.node,
+            self.folder / "nodes" / drill.node,
+            devices=WHOLE if drill.whole else SMALL,
+            infiniband=drill.infiniband,
+        )
         fault = FAULTS[drill.fault] if drill.fault else Fault()
         one = Struck(node=node, port=free_port(), fault=fault, act=drill.act, cluster=drill.cluster)
         one.page = Page(one.scraped) if drill.act is Act.SLOW else None
@@ -215,6 +224,13 @@ class Session:
 
 def _at_least(stack: Stack, expression: str, count: int) -> bool:
     return len(stack.ask(expression)) >= count
+
+
+def _is_quiet(stack: Stack) -> bool:
+    """Tell whether nothing that should not has fired in a window's time, of which there must have been one."""
+    window = f"{SHORTEST_WINDOW_SECONDS}s"
+    over = f'count by (alertname) (count_over_time(ALERTS{{alertname!="Watchdog"}}[{window}]))'
+    return _at_least(stack, f"up offset {window}", 1) and not stack.ask(over)
 
 
 @contextmanager

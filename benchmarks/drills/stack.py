@@ -10,7 +10,6 @@ import json
 import subprocess
 import threading
 import time
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +19,8 @@ from typing import Any
 
 import yaml
 
+from netkit.errors import SourceError
+from netkit.sources.prometheus import Prometheus
 from netkit_dashboards.alertmanager import alertmanager
 from netkit_dashboards.forms import RuleFormat
 from netkit_dashboards.rule_delivery import rule_files
@@ -45,7 +46,7 @@ class Target:
 class Pace:
     """Intervals of a session, in seconds."""
 
-    scrape: int = 3
+    scrape: int = 5
     scale: float = 0.001
 
 
@@ -54,8 +55,8 @@ class Inbox:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._bodies: dict[tuple[str, str, str], Document] = {}
-        self.count = 0
+        self._fired: dict[tuple[str, str], Document] = {}
+        self._last: dict[tuple[str, str], str] = {}
         inbox = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -73,22 +74,29 @@ class Inbox:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def take(self, body: Document) -> None:
-        """Keep the body for each alert in it."""
+        """Keep what is said of each alert; the last word counts."""
         with self._lock:
-            self.count += 1
             for alert in body["alerts"]:
-                at = (alert["labels"]["alertname"], alert["labels"].get("node", ""), alert["status"])
-                self._bodies[at] = {**body, "alerts": [alert], "status": alert["status"]}
+                at = (alert["labels"]["alertname"], alert["labels"].get("node", ""))
+                self._last[at] = alert["status"]
+                if alert["status"] == "firing":
+                    self._fired[at] = {**body, "alerts": [alert]}
 
-    def body(self, alert: str, node: str, status: str) -> Document | None:
-        """Return what was received about an alert, with this alert alone."""
+    def fired(self, alert: str, node: str) -> Document | None:
+        """Return what was received about an alert when it fired, with this alert alone; None before that."""
         with self._lock:
-            return self._bodies.get((alert, node, status))
+            return self._fired.get((alert, node))
 
-    def firing(self) -> set[str]:
-        """Return the names of the alerts that were received as firing."""
+    def is_over(self, alert: str, node: str) -> bool:
+        """Tell whether an alert fired, and was then said to be resolved."""
         with self._lock:
-            return {name for name, _, status in self._bodies if status == "firing"}
+            return self._last.get((alert, node)) == "resolved"
+
+    def forget(self) -> None:
+        """Begin anew."""
+        with self._lock:
+            self._fired.clear()
+            self._last.clear()
 
     def close(self) -> None:
         """Stop listening."""
@@ -180,16 +188,16 @@ class Stack:
                 process.wait()
         self.inbox.close()
 
-    def ask(self, expression: str) -> list[Document]:
-        """Return the answers to a question to Prometheus now; none while it does not answer."""
-        from urllib.parse import quote
-
+    def ask(self, expression: str) -> list[Mapping[str, str]]:
+        """Return the labels of the answers to a question to Prometheus now; none while it does not answer."""
         try:
-            with urllib.request.urlopen(f"{self.url}/api/v1/query?query={quote(expression)}", timeout=10) as answer:
-                found: list[Document] = json.load(answer)["data"]["result"]
-        except OSError:
+            return [answer.labels for answer in Prometheus(self.url).instant(expression, time.time())]
+        except SourceError:
             return []
-        return found
+
+    def firing(self) -> list[Mapping[str, str]]:
+        """Return the labels of what fires or is about to."""
+        return self.ask("ALERTS")
 
     def _run(self, *command: str) -> None:
         with (self.folder / f"{command[0]}.log").open("wb") as log:
@@ -207,9 +215,7 @@ class Stack:
         return {
             "global": {"scrape_interval": pace, "scrape_timeout": pace, "evaluation_interval": pace},
             "rule_files": ["netkit-rules.yaml"],
-            "alerting": {
-                "alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{self.alertmanager_port}"]}]}]
-            },
+            "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{self.alertmanager_port}"]}]}]},
             "scrape_configs": [
                 {"job_name": "netkit", "static_configs": quick, **shared},
                 {
@@ -226,7 +232,7 @@ class Stack:
 
 def routing(inbox: int) -> Document:
     """Return the shipped example with its receivers filled in and its waits shortened."""
-    document = alertmanager()
+    document: dict[str, Any] = alertmanager()
     hook = {"url": f"http://127.0.0.1:{inbox}/", "send_resolved": True, "max_alerts": 0}
     receivers = [{**one, "webhook_configs": [hook]} for one in document["receivers"]]
     waits = {"group_wait": "1s", "group_interval": "2s"}

@@ -59,7 +59,11 @@ class Rendering:
 
 def groups(rendering: Rendering) -> list[Group]:
     """Return the recording rules, then the alerts of each component."""
-    found = [_group("netkit.recording", (recording_rule(one, rendering.time_scale) for one in recordings_of(rendering.profile)))]
+    found = [
+        _group(
+            "netkit.recording", (recording_rule(one, rendering.time_scale) for one in recordings_of(rendering.profile))
+        )
+    ]
     listed = [alert for alert in alerts() if rendering.profile in alert.profiles]
     listed.sort(key=lambda alert: alert.component)
     for component, members in groupby(listed, key=lambda alert: alert.component):

@@ -13,7 +13,7 @@ from netkit.catalogue.fabric_profiles import Profile
 from netkit_dashboards.forms import RuleFormat
 from netkit_dashboards.lint.rules import findings
 from netkit_dashboards.rule_delivery import rule_files
-from netkit_dashboards.rule_file import Rendering, alerting_rule
+from netkit_dashboards.rule_file import SHORTEST_WINDOW_SECONDS, Rendering, alerting_rule, groups, scaled
 from netkit_dashboards.shelf import panel_ids
 
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
@@ -49,3 +49,25 @@ def test_time_scale_shortens_what_an_alert_waits_for() -> None:
     scaled = alerting_rule(slow, Rendering(time_scale=0.001, panel_ids=panel_ids()))
 
     assert (scaled["for"], scaled["keep_firing_for"]) == ("1s", f"{max(1, round(slow.keep * 0.001))}s")
+
+
+@pytest.mark.parametrize(
+    ("window", "scale", "expected"),
+    [("6h", 0.01, "3m36s"), ("3d", 0.001, "4m19s"), ("5m", 0.001, "45s"), ("30s", 0.001, "30s"), ("5m", 1.0, "5m")],
+)
+def test_time_scale_shortens_windows_too(window: str, scale: float, expected: str) -> None:
+    """What grew is forgotten sooner in a drill, but a window never holds fewer than three readings."""
+    assert scaled(f"rate(x[{window}]) > 0", scale) == f"rate(x[{expected}]) > 0"
+
+
+@needs_promtool
+def test_promtool_takes_scaled_rules(tmp_path: Path) -> None:
+    """Recording rules are scaled as alerts are, and what comes out is valid."""
+    rendering = Rendering(time_scale=0.001, panel_ids=panel_ids())
+    (text,) = rule_files(RuleFormat.RULES, rendering).values()
+    (tmp_path / "rules.yaml").write_text(text)
+    checked = subprocess.run(["promtool", "check", "rules", str(tmp_path / "rules.yaml")], check=False)
+
+    assert checked.returncode == 0
+    assert "[5m]" not in str(groups(rendering))
+    assert f"[{SHORTEST_WINDOW_SECONDS}s]" in str(groups(rendering))
