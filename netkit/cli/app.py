@@ -36,6 +36,7 @@ from netkit.cli import (
     top,
     topo,
     topo_jobs,
+    tune,
 )
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
@@ -59,6 +60,7 @@ for group, short in (
     (check.app, "What is wrong with this node, gang or job, and what to do?"),
     (topo.app, "Which NIC does each GPU use, over which path, and is it right?"),
     (gangs.app, "One gang on Kubernetes: who, where, holding what, waiting why."),
+    (tune.app, "What should be changed, in which words, and does it help?"),
     (deploy.app, "What does netkit need in a cluster? Manifests to review."),
     (lab.app, "A small cluster on this machine, to break by hand and probe."),
 ):

@@ -118,6 +118,9 @@ def checked_intent(intent: FabricIntent) -> FabricIntent:
         ("round trip in microseconds", intent.rtt_microseconds, _RTT_MICROSECONDS),
     ):
         _within(name, value, bounds)
+    for name in (*intent.switch_ports, *intent.host_interfaces):
+        if not _is_port(name):
+            raise InputError(f"port {visible(name, 40)!r}", "letters, digits and - _ . / : as in Ethernet1/1")
     if not intent.switch_ports or not intent.host_interfaces:
         raise InputError("an intent without a port", "at least one switch port and one host interface")
     return intent
@@ -192,14 +195,14 @@ def _whole(table: Mapping[str, Any], key: str, default: int) -> int:
 
 def _names(table: Mapping[str, Any], key: str, default: tuple[str, ...]) -> tuple[str, ...]:
     listed = table.get(key, list(default))
-    if not isinstance(listed, list) or not all(_is_port(one) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
         raise InputError(f"[ports] {key} = {visible(str(listed), 60)}", 'a list of names, such as ["Ethernet0"]')
     return tuple(dict.fromkeys(listed))
 
 
-def _is_port(name: object) -> bool:
+def _is_port(name: str) -> bool:
     """Names go into commands: letters, digits and what separates them in interface names."""
-    return isinstance(name, str) and 0 < len(name) <= 40 and all(one.isalnum() or one in "-_./: " for one in name)
+    return 0 < len(name) <= 40 and name.isascii() and all(one.isalnum() or one in "-_./: " for one in name)
 
 
 def _within(name: str, value: float, bounds: tuple[float, float]) -> None:

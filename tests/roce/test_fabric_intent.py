@@ -260,7 +260,7 @@ def test_a_document_is_read_whole() -> None:
         (("cable_metres = 40", "cable_metres = 0"), "cable length"),
         (("cable_metres", "cable"), r"cable in \[link\]"),
         (("[buffer]", "[buffers]"), r"\[buffers\]"),
-        (('["rail0"]', '["rail0; reboot"]'), "host ="),
+        (('["rail0"]', '["rail0; reboot"]'), "port 'rail0; reboot'"),
         (('["rail0"]', "[]"), "without a port"),
         (("[lossless]", "[lossless"), "not TOML"),
     ],
