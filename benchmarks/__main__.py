@@ -35,6 +35,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "exporter_load": [()],
     "exporter_soak": [()],
     "rules": [("--ports", "1000")],
+    "quiet": [("--node-days", "40", "--nodes", "40", "--days", "1", "--rails", "1", "--pages-only")],
 }
 
 

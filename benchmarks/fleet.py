@@ -151,15 +151,21 @@ class Fleet:
 
 def openmetrics(fleet: Fleet) -> Iterator[str]:
     """Yield the text, line by line, for `promtool tsdb create-blocks-from openmetrics`."""
-    wanted = [row for name, row in exported().items() if not fleet.names or name in fleet.names]
-    for row in (*wanted, *_OF_OTHERS):
+    for row in rows_of(fleet):
         yield from _family(row, fleet)
     yield "# EOF\n"
 
 
+def rows_of(fleet: Fleet) -> Iterator[Metric]:
+    """Yield the families the fleet has, those of other programs last."""
+    for row in (*exported().values(), *_OF_OTHERS):
+        if not fleet.names or row.name in fleet.names:
+            yield row
+
+
 def _family(row: Metric, fleet: Fleet) -> Iterator[str]:
     family = row.name.removesuffix("_total") if row.kind is Kind.COUNTER else row.name
-    series = list(_series(row, fleet))
+    series = list(series_of(row, fleet))
     if series:
         yield f"# TYPE {family} {row.kind}\n"
     for labels, rate, draw in series:
@@ -167,7 +173,8 @@ def _family(row: Metric, fleet: Fleet) -> Iterator[str]:
         yield from (f"{row.name}{{{inside}}} {value:.10g} {at:.0f}\n" for at, value in _values(row, rate, draw, fleet))
 
 
-def _series(row: Metric, fleet: Fleet) -> Iterator[tuple[dict[str, str], float, random.Random]]:
+def series_of(row: Metric, fleet: Fleet) -> Iterator[tuple[dict[str, str], float, random.Random]]:
+    """Yield labels, level (of a counter: growth a second) and source of chance of each series of a family."""
     node_only = any(word in row.name for word in _ONCE)
     for node in range(1 if node_only else fleet.nodes):
         rails = range(fleet.rails) if {"device", "gpu", "pci_bus_id"} & set(row.labels) else (None,)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from netkit.catalogue.fabric_profiles import ALL, WITH_PFC, Profile
 from netkit.catalogue.metric_rows import ethtool, nccl, pfc, rdma
-from netkit.catalogue.neighbours import ALERTS
+from netkit.catalogue.neighbours import ALERTS, UP
 from netkit.catalogue.promql import rate, select
 
 
@@ -31,6 +31,7 @@ class Recording:
 
 
 _PORT = ("device", "port")
+_NETKIT_UP = select(UP, {"job": "netkit"})
 FLEET = {"job": "netkit", "instance": "fleet"}
 """What aggregates over instances carry, so that the choices of a dashboard narrow every panel alike."""
 
@@ -59,18 +60,25 @@ OCCUPANCY = Recording(
     text="Share of time paused by the peer (received) or pausing it (sent).",
     profiles=WITH_PFC,
 )
-CONGESTED_FROM = 0.2
-"""Share of time paused from which a port counts as congested."""
-CONGESTED = Recording(
-    name="netkit:fabric_port_congested:bool",
-    expression=(
-        "max by (cluster, job, instance, node_pool, node, rail, device)"
-        f" ({select(OCCUPANCY, {'direction': 'received'})}) > bool {CONGESTED_FROM:g}"
-    ),
-    labels=("device",),
-    text="1 for a port the fabric pauses more than a fifth of the time, 0 for the others.",
-    profiles=WITH_PFC,
-)
+
+
+def _congested_port(share: float, profiles: frozenset[Profile]) -> Recording:
+    return Recording(
+        name="netkit:fabric_port_congested:bool",
+        expression=(
+            "max by (cluster, job, instance, node_pool, node, rail, device)"
+            f" ({select(OCCUPANCY, {'direction': 'received'})}) > bool {share:g}"
+        ),
+        labels=("device",),
+        text="1 for a port the fabric pauses more than a fifth of the time (pfc-only: two fifths), 0 for the others.",
+        profiles=profiles,
+    )
+
+
+_PAUSES_ALONE = frozenset({Profile.PFC_ONLY})
+CONGESTED_WITHOUT_ECN = _congested_port(0.4, _PAUSES_ALONE)
+"""Where pauses alone hold senders back, all-to-all traffic pauses a healthy port a third of the time."""
+CONGESTED = _congested_port(0.2, WITH_PFC - _PAUSES_ALONE)
 CONGESTED_5M = Recording(
     name="netkit:fabric_port_congested:ratio_rate5m",
     expression=f"avg by (cluster) (avg_over_time({CONGESTED.name}[5m]))",
@@ -116,9 +124,19 @@ PORT_DOWN = Recording(
     labels=_PORT,
     text="1 for an expected port that is not active, 0 for one that is.",
 )
+RESTARTED = Recording(
+    name="netkit:rdma_port_restarted:bool",
+    expression=(
+        "sum by (cluster, job, instance, node_pool, node, rail, device, port)"
+        f" (count_over_time({rdma.PORT_INFO.name}[15m]))"
+        f" < bool on (cluster, node) group_left () sum by (cluster, node) (count_over_time({_NETKIT_UP}[15m]))"
+    ),
+    labels=_PORT,
+    text="1 for a port that was missing in a scrape of the last fifteen minutes, as after a restart, 0 for the others.",
+)
 
 RECORDINGS: tuple[Recording, ...] = (
-    *(CORRECTED_BITS, OUT_OF_SEQUENCE, OCCUPANCY, CONGESTED),
-    *(CONGESTED_5M, CONGESTED_1H, CONGESTED_6H, CONGESTED_3D, BUSBW, PORT_DOWN, FIRING),
+    *(CORRECTED_BITS, OUT_OF_SEQUENCE, OCCUPANCY, CONGESTED, CONGESTED_WITHOUT_ECN),
+    *(CONGESTED_5M, CONGESTED_1H, CONGESTED_6H, CONGESTED_3D, BUSBW, PORT_DOWN, RESTARTED, FIRING),
 )
 """In this order, for a rule sees what those before it in its group recorded."""

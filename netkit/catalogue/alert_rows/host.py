@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netkit.catalogue.alerts import DEVICE, MINUTE, NODE, Alert, Severity, Supply
-from netkit.catalogue.metric_rows import ethtool, gpu, pcie
+from netkit.catalogue.metric_rows import ethtool, exporter, gpu, pcie
 from netkit.catalogue.neighbours import GPU_CAPACITY
 from netkit.catalogue.promql import increase, rate, select
 
@@ -107,7 +107,8 @@ ALERTS = (
         name="GpuMissing",
         component="gpu",
         severity=Severity.CRITICAL,
-        condition=f"{_CAPACITY} - ({_SEEN} or 0 * {_CAPACITY}) > 0",
+        # A node that is away (a reboot) is the business of NetkitExporterDown.
+        condition=f"{_CAPACITY} - ({_SEEN} or 0 * {_CAPACITY}) > 0 and on (cluster, node) {exporter.BUILD_INFO.name}",
         identity=NODE,
         hold=5 * MINUTE,
         summary="{{ $labels.node }} lacks {{ $value }} GPU(s)",
@@ -121,6 +122,7 @@ ALERTS = (
         trial=(
             Supply(series=GPU_CAPACITY, quiet=1.0, firing=2.0, labels={"resource": "nvidia_com_gpu"}),
             Supply(series=gpu.INFO, quiet=1.0, firing=1.0),
+            Supply(series=exporter.BUILD_INFO, quiet=1.0, firing=1.0),
         ),
     ),
     Alert(

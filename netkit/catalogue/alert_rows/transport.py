@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from netkit.catalogue.alerts import DEVICE, LINKS_KEEP, MINUTE, PORT, Alert, Severity, Supply
-from netkit.catalogue.metric_rows import rdma
+from netkit.catalogue.metric_rows import gpu, rdma
 from netkit.catalogue.promql import increase, rate
-from netkit.catalogue.rules import OUT_OF_SEQUENCE
+from netkit.catalogue.rules import OUT_OF_SEQUENCE, RESTARTED
 
 _C = rdma.COUNTERS
 _OUT_OF_SEQUENCE = _C["out_of_sequence_packets_received"]
 _RECEIVED = _C["port_packets_received"]
 _ACK_TIMEOUTS = _C["local_ack_timeout_errors"]
 _RNR = _C["rnr_nak_retry_packets_received"]
+_RNR_RETRIES = _C["req_rnr_retries_exceeded"]
 _RETRIES = _C["req_transport_retries_exceeded"]
 _SLOW_RESTART = _C["roce_slow_restart"]
 _INTEGRITY = _C["local_link_integrity_errors"]
@@ -22,6 +23,12 @@ _OUT_OF_BUFFER = _C["out_of_buffer_drops"]
 _EVENT = 1 / MINUTE
 """One event a minute, as growth a second."""
 _NVSENTINEL = "NVIDIA NVSentinel, nic-health-monitor values"
+_KILLED = (
+    f"unless on (cluster, node) sum by (cluster, node) ({increase(gpu.XIDS, '15m', **{'class': 'application'})}) > 0"
+)
+"""Whoever kills a job leaves queue pairs without a peer, and Xid 45 on its GPUs."""
+_UNTIL_KILLED = 2 * MINUTE
+"""The peers of a rank that died notice before the rest of its job is killed."""
 
 ALERTS = (
     Alert(
@@ -72,28 +79,31 @@ ALERTS = (
         name="RdmaRnrRetryExceeded",
         component="transport",
         severity=Severity.CRITICAL,
-        condition=f"{increase(_RNR, '10m')} > 0",
+        condition=f"({increase(_RNR_RETRIES, '10m')} > 0 or {rate(_RNR, '5m')} > $limit) {_KILLED}",
         identity=PORT,
-        summary="A receiver was not ready on {{ $labels.node }} {{ $labels.device }}",
+        limit=0.2,
+        hold=_UNTIL_KILLED,
+        summary="A receiver is not ready for {{ $labels.node }} {{ $labels.device }}",
         description=(
-            "{{ $value | humanize }} receiver-not-ready retries ran out in ten minutes: the queue pair is dead, and "
-            "the job with it."
+            "Its retries ran out, and the queue pair is dead, or it refuses {{ $value | humanize }} times a second. A "
+            "job that was killed on this node does not count."
         ),
         action="Find the rank that stopped posting receive buffers: its host is overloaded or its process hangs.",
         playbook="rdma-qp-error",
         dashboard="netkit-node",
         panel="Queue pair errors",
         source=_NVSENTINEL,
-        trial=(Supply(series=_RNR, quiet=0.0, firing=_EVENT),),
+        trial=(Supply(series=_RNR_RETRIES, quiet=0.0, firing=_EVENT), Supply(series=_RNR, quiet=0.19, firing=0.19)),
     ),
     Alert(
         name="RdmaTransportRetryExceeded",
         component="transport",
         severity=Severity.CRITICAL,
-        condition=f"{increase(_RETRIES, '10m')} > 0",
+        condition=f"{increase(_RETRIES, '10m')} > 0 {_KILLED}",
         identity=PORT,
+        hold=_UNTIL_KILLED,
         summary="Transport retries ran out on {{ $labels.node }} {{ $labels.device }}",
-        description="{{ $value | humanize }} queue pairs died in ten minutes: the peer or the path to it is gone.",
+        description="{{ $value | humanize }} queue pairs died in ten minutes, and no job was killed.",
         action="Probe the rail of this node; a dead path names itself.",
         playbook="rdma-qp-error",
         dashboard="netkit-node",
@@ -123,7 +133,10 @@ ALERTS = (
         name="RdmaLinkIntegrity",
         component="transport",
         severity=Severity.CRITICAL,
-        condition=f"{increase(_INTEGRITY, '10m')} > 0 or {increase(_OVERRUN, '10m')} > 0",
+        condition=(
+            f"({increase(_INTEGRITY, '10m')} > 0 or {increase(_OVERRUN, '10m')} > 0)"
+            f" unless on (cluster, node, device, port) {RESTARTED.name} == 1"
+        ),
         identity=PORT,
         keep=LINKS_KEEP,
         summary="Link integrity errors on {{ $labels.node }} {{ $labels.device }}",
