@@ -151,7 +151,7 @@ def check(
         return not only or checks.asked(rules[result.rule], only)
 
     report = judge(
-        checks.holding(only or []), tuple(_members(snapshot, lspci, sysfs, procfs, wishes)), accepted, wanted
+        checks.holding(only or []), tuple(members_of(snapshot, lspci, sysfs, procfs, wishes)), accepted, wanted
     )
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(check_json.render(report, one_line=form is OutputForm.JSONL))
@@ -181,9 +181,10 @@ def _silences(given: Sequence[str]) -> Mapping[str, str]:
     return found
 
 
-def _members(
+def members_of(
     snapshots: list[Path] | None, lspci: list[Path] | None, sysfs: Path | None, procfs: Path | None, wishes: Wishes
 ) -> Iterator[Member]:
+    """Yield every node the options name, or the live one, under a name of its own."""
     from netkit.doctor.context import context_of
     from netkit.doctor.contract import Member
 

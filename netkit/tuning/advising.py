@@ -1,0 +1,96 @@
+"""Asks every recommendation about every node: what the rules found wrong becomes exact changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from netkit.catalogue.vendor_settings import published
+from netkit.doctor.contract import Member
+from netkit.doctor.job import NOT_GIVEN
+from netkit.model.advice import Advice, AdviceReport, Conflict, Unseen, Variable
+from netkit.model.check import Outcome, Result
+from netkit.tuning.contract import Blank, Facts, Family, Proposal, Recommendation
+
+
+def advise(families: Iterable[Family], members: Sequence[Member], results: Iterable[Result]) -> AdviceReport:
+    """Return all advice about these nodes, given what every rule says of them."""
+    asked, answers = tuple(families), tuple(results)
+    advice: list[Advice] = []
+    unseen: list[Unseen] = []
+    for member in members:
+        facts = Facts(member=member, results=_about(member, answers), fellows=members)
+        for found in _of_node(asked, facts):
+            (advice if isinstance(found, Advice) else unseen).append(found)  # type: ignore[arg-type]
+    return AdviceReport(
+        nodes=tuple(member.name for member in members), advice=_merged(advice), unseen=tuple(dict.fromkeys(unseen))
+    )
+
+
+def _about(member: Member, results: Iterable[Result]) -> tuple[Result, ...]:
+    """Results of node rules carry the node; those of gang rules have it as their subject."""
+    return tuple(one for one in results if one.node == member.name or (not one.node and one.subject == member.name))
+
+
+def _of_node(families: Iterable[Family], facts: Facts) -> Iterator[Advice | Unseen]:
+    for family in families:
+        for one in family.recommendations:
+            yield from _unseen(one, facts)
+            for found in one.propose(facts):
+                yield _advice(one, facts, found) if isinstance(found, Proposal) else _blank(one, facts, found)
+
+
+def _unseen(one: Recommendation, facts: Facts) -> Iterator[Unseen]:
+    for result in facts.results:
+        unasked = result.outcome is Outcome.NOT_APPLICABLE and result.summary == NOT_GIVEN
+        if result.rule in one.rules and (unasked or result.outcome is Outcome.INCOMPLETE):
+            why = result.summary.removeprefix("could not look: ")
+            yield Unseen(id=one.id, node=facts.member.name, subject=result.subject, why=why)
+
+
+def _blank(one: Recommendation, facts: Facts, found: Blank) -> Unseen:
+    values = _conflicts(found.variable, None) if found.variable else ()
+    return Unseen(id=one.id, node=facts.member.name, subject=found.subject, why=found.why, published=values)
+
+
+def _advice(one: Recommendation, facts: Facts, found: Proposal) -> Advice:
+    return Advice(
+        id=one.id,
+        node=facts.member.name,
+        target=one.target,
+        setting=found.setting,
+        now=found.now,
+        proposed=found.proposed,
+        reason=found.reason or one.reason,
+        evidence=found.evidence,
+        source=one.source,
+        effect=one.effect,
+        risk=one.risk,
+        changes=found.changes,
+        conflicts=tuple(
+            conflict
+            for change in found.changes
+            if isinstance(change, Variable)
+            for conflict in _conflicts(change.name, change.proposed)
+        ),
+    )
+
+
+def _conflicts(variable: str, proposed: str | None) -> tuple[Conflict, ...]:
+    """Return what vendors publish for a variable, where it is another value."""
+    return tuple(
+        Conflict(profile=profile.name, value=value, source=profile.source)
+        for profile, value in published(variable)
+        if value != proposed
+    )
+
+
+def _merged(advice: Iterable[Advice]) -> tuple[Advice, ...]:
+    """One setting of one node is advised about once: the first reason stands, evidence of the others joins it."""
+    found: dict[tuple[str, str, str], Advice] = {}
+    for one in advice:
+        key = (one.node, one.target.value, one.setting)
+        known = found.get(key)
+        evidence = one.evidence if known is None else tuple(dict.fromkeys((*known.evidence, *one.evidence)))
+        found[key] = replace(known or one, evidence=evidence)
+    return tuple(found.values())
