@@ -152,6 +152,8 @@ def _rows() -> tuple[KubeResource, ...]:
 
 
 RESOURCES = _rows()
+# Written and read by probes alone; no command about gangs lists it.
+LEASES = KubeResource(plural="leases", kind="Lease", group="coordination.k8s.io")
 
 
 def resources_for(*uses: Use) -> tuple[KubeResource, ...]:

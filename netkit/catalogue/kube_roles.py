@@ -15,6 +15,9 @@ from netkit.catalogue.kube_resources import RESOURCES, KubeResource, Use
 VIEWER = "netkit-viewer"
 PROBER = "netkit-prober"
 ATTACH = "netkit-attach"
+LOCKS = "netkit-locks"
+CONFIG_MAP = "netkit-probes"
+"""Where a cluster's owners write what probes are allowed, beside the locks."""
 # Of the gangs a probe can create, and of what stands beside them: the garbage collector removes that with its owner.
 _JOBS = (("batch", "jobs"), ("batch.volcano.sh", "jobs"), ("kubeflow.org", "mpijobs"))
 _COMPANIONS = (("scheduling.x-k8s.io", "podgroups"),)
@@ -38,6 +41,8 @@ class Rule:
     resources: tuple[str, ...]
     verbs: tuple[str, ...]
     purpose: str
+    names: tuple[str, ...] = ()
+    """Only objects of these names; all when empty."""
 
 
 def viewer_rules(*, namespaced: bool) -> tuple[Rule, ...]:
@@ -75,6 +80,28 @@ def prober_rules() -> tuple[Rule, ...]:
         ),
         Rule(group="", resources=("pods",), verbs=("list",), purpose="whether the probe's pods run, and are gone"),
         *_IN_PODS,
+    )
+
+
+def lock_rules() -> tuple[Rule, ...]:
+    """Return what every probe of a gang asks for in the namespace of the locks, and no more.
+
+    Who holds it can take every lock and keep it; what probes are allowed is the cluster's owners' to write.
+    """
+    return (
+        Rule(
+            group="coordination.k8s.io",
+            resources=("leases",),
+            verbs=("create", "list", "update", "delete"),
+            purpose="one lock for each node under a probe, and when it was probed last",
+        ),
+        Rule(
+            group="",
+            resources=("configmaps",),
+            verbs=("get",),
+            purpose="what probes are allowed, and the word that stops them",
+            names=(CONFIG_MAP,),
+        ),
     )
 
 

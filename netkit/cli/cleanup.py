@@ -8,11 +8,16 @@ import typer
 
 from netkit.cli.cluster import AllOption, ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
 from netkit.cli.output import emit, talk
+from netkit.cli.probe_guard import LockNamespaceOption, lock_namespace_checked
 
 
 def cleanup(
     namespace: NamespaceOption = None,
     everywhere: AllOption = False,
+    locks: Annotated[
+        bool, typer.Option("--locks", help="Leases on nodes instead of gangs; a probe that loses one stops.")
+    ] = False,
+    lock_namespace: LockNamespaceOption = "netkit",
     yes: Annotated[bool, typer.Option("--yes", help="Remove what is found.")] = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
@@ -20,13 +25,14 @@ def cleanup(
 ) -> None:
     """What have probes left in this cluster? Lists it by netkit's label, and removes it with --yes.
 
-    A probe that is under way is listed too: its operator and start are shown.
+    A probe that is under way is listed too: its operator and start are shown. The lock of a probe that was killed runs
+    out by itself, a quarter of an hour after its start; --locks shows it, and removes it sooner.
 
     Example: netkit cleanup -n team-a
     """
     from functools import partial
 
-    from netkit.probe.leftovers import leftovers, remove
+    from netkit.probe.leftovers import held_locks, leftovers, remove
     from netkit.sources.kube.api import Api, Limits
     from netkit.sources.kube.config import open_access
 
@@ -35,7 +41,10 @@ def cleanup(
     )
     api = Api(partial(open_access, place.kubeconfig, place.context), Limits(total_s=place.deadline_s))
     try:
-        found = leftovers(api, "" if place.everywhere else place.namespace or api.access.namespace)
+        if locks:
+            found = held_locks(api, lock_namespace_checked(lock_namespace))
+        else:
+            found = leftovers(api, "" if place.everywhere else place.namespace or api.access.namespace)
         for one in found:
             if yes:
                 remove(api, one)

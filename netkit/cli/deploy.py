@@ -68,11 +68,14 @@ def rbac(
             "--service-account", help="Bind this account; may be repeated.", metavar="NS/NAME", show_default=False
         ),
     ] = None,
+    lock_namespace: Annotated[
+        str, typer.Option("--lock-namespace", help="Where all probes of this cluster keep their locks.")
+    ] = "netkit",
 ) -> None:
     """What may a person see and do who runs the gang and probe commands? A role with exactly what they ask for.
 
     The viewer's reads gangs, and no secrets. The other two come on top of it and hold in the namespaces named only: who
-    has them can run code there.
+    has them can run code there. With them comes the namespace of the locks, where a probe asks for nothing else.
 
     Example: netkit deploy rbac -n training --user alice | kubectl apply -f -
     """
@@ -83,7 +86,8 @@ def rbac(
     if role_of is RoleOf.VIEWER:
         emit(documents(*_manifests(dict.fromkeys(scopes), subjects)))
     else:
-        emit(documents(*_acting(role_of, dict.fromkeys(scopes), subjects)))
+        locks = _label("--lock-namespace", lock_namespace)
+        emit(documents(*_acting(role_of, dict.fromkeys(scopes), subjects), *_locking(locks, subjects)))
     if not subjects:
         talk("roles only: --user, --group or --service-account add their bindings")
 
@@ -111,6 +115,15 @@ def _acting(role_of: RoleOf, namespaces: dict[str, None], subjects: list[Subject
     name, rules = (PROBER, prober_rules()) if role_of is RoleOf.PROBER else (ATTACH, attach_rules())
     made = [role(name, rules, namespace) for namespace in namespaces]
     return made + [binding(name, subjects, namespace) for namespace in namespaces if subjects]
+
+
+def _locking(namespace: str, subjects: list[Subject]) -> list[str]:
+    """Return the namespace of the locks, and what every probe may do there."""
+    from netkit.catalogue.kube_roles import LOCKS, lock_rules
+    from netkit.report import kube_manifests
+
+    made = [kube_manifests.namespace(namespace), kube_manifests.role(LOCKS, lock_rules(), namespace)]
+    return made + ([kube_manifests.binding(LOCKS, subjects, namespace)] if subjects else [])
 
 
 def _subjects(users: list[str], groups: list[str], service_accounts: list[str]) -> list[Subject]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,6 +13,7 @@ import typer
 from netkit.cli.cluster import ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
 from netkit.cli.gang_choice import NameArgument, gang_at
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
+from netkit.cli.probe_guard import AgainOption, GuardWishes, LockNamespaceOption, WaitOption, guard_of
 from netkit.cli.probe_options import (
     FailOnOption,
     LineRateOption,
@@ -60,6 +62,7 @@ class _Prepared:
     plan: GangPlan
     rails: RailChoice
     own: tuple[ProbeJob, JobForm] | None
+    cluster_nodes: int
 
 
 def gang(
@@ -81,6 +84,9 @@ def gang(
     without_gpus: WithoutGpusOption = False,
     form: FormOption = None,
     queue: QueueOption = None,
+    lock_namespace: LockNamespaceOption = "netkit",
+    wait: WaitOption = 0.0,
+    again: AgainOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
     kubeconfig: KubeconfigOption = None,
@@ -97,8 +103,11 @@ def gang(
     """Which rail, node, leaf or uplink of this gang is slow? Measured between pods on its nodes.
 
     Prints the plan first, and does nothing without --yes or a yes on the terminal. As a job, pods of its own are
-    created for the gang's scheduler and removed again; as exec, nothing is created, and pods whose GPUs are in use, or
+    created for the gang's scheduler and removed again; as exec, no pod is created, and pods whose GPUs are in use, or
     may be, are refused. The rails are the pods' own extra interfaces, or those named.
+
+    A Lease on each node keeps other probes away. ConfigMap netkit-probes beside the Leases holds the cluster's limits:
+    stop (a reason; ends every probe), probes-at-once, nodes-at-once, percent-of-nodes, gpu-minutes, cool-down-minutes.
 
     Example: netkit probe gang train -n team-a --as exec --dry-run
     """
@@ -123,9 +132,10 @@ def gang(
         queue=queue,
     )
     require(how is As.JOB or not own.any, "--as exec with an option of --as job", "one or the other")
+    guarded = GuardWishes(namespace=lock_namespace, wait_seconds=wait, again=again)
     prepared = _prepared(name, place, rails, seconds, python, own if how is As.JOB else None)
     if _agreed(prepared.plan, chosen_form(output), dry_run=dry_run, yes=yes):
-        _measure(prepared, python, place, wishes)
+        _measure(prepared, python, place, wishes, guarded)
 
 
 def _prepared(
@@ -147,11 +157,13 @@ def _prepared(
         raise InputError(given, "--interface eth0,net1 or --subnet 10.0.0.0/16 in rail order")
     subnets = tuple(map(str, rails.subnets))
     plan = attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds)
+    cluster_nodes = len(cluster.objects("nodes"))
     if wishes is None:
-        return _Prepared(plan=plan, rails=rails, own=None)
+        return _Prepared(plan=plan, rails=rails, own=None, cluster_nodes=cluster_nodes)
     job, form = own_gang(view, targets, wishes, python)
     made = f"{form.place.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
-    return _Prepared(plan=own_gang_plan(plan, made, gpus_of(job)), rails=rails, own=(job, form))
+    own_plan = own_gang_plan(plan, made, gpus_of(job))
+    return _Prepared(plan=own_plan, rails=rails, own=(job, form), cluster_nodes=cluster_nodes)
 
 
 def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
@@ -170,21 +182,31 @@ def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bo
     return False
 
 
-def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wishes) -> None:
+def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wishes, guarded: GuardWishes) -> None:
     from functools import partial
 
     from netkit.probe.launchers.exec import launcher_for
+    from netkit.probe.launchers.guarded import GuardedLauncher
     from netkit.probe.launchers.job import JobLauncher
     from netkit.sources.kube.config import open_access
 
     way_in, plan = partial(open_access, place.kubeconfig, place.context), prepared.plan
+    guard = guard_of(
+        plan,
+        guarded,
+        place,
+        probe=prepared.own[0].id if prepared.own else secrets.token_hex(4),
+        lifetime_seconds=_LIFETIME_SECONDS,
+        cluster_nodes=prepared.cluster_nodes,
+    )
+    request = _request(prepared, python, wishes)
     if prepared.own is None:
         pods = tuple(target.pod for target in plan.targets)
-        request = _request(prepared, python, wishes)
-        end(probe(request, launcher_for(way_in), wishes, pods=lambda: pods), wishes)
+        end(probe(request, GuardedLauncher(inner=launcher_for(way_in), guard=guard), wishes, pods=lambda: pods), wishes)
     job, form = prepared.own
-    launcher = JobLauncher(open_access=way_in, job=job, form=form)
-    end(probe(_request(prepared, python, wishes), launcher, wishes, pods=lambda: tuple(launcher.placed)), wishes)
+    launcher = JobLauncher(open_access=way_in, job=job, form=form, check=guard.check)
+    measured = GuardedLauncher(inner=launcher, guard=guard)
+    end(probe(request, measured, wishes, pods=lambda: tuple(launcher.placed)), wishes)
 
 
 def _request(prepared: _Prepared, python: str, wishes: Wishes) -> ProbeRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netkit.catalogue.kube_resources import RESOURCES
+from netkit.catalogue.kube_resources import LEASES, RESOURCES, KubeResource
 from netkit.probe.launchers.job import delete_exactly
 from netkit.probe.probe_job import MANAGED_BY, OPERATOR, PROBE, forms
 from netkit.sources.kube.api import Api, RefusedError
@@ -31,13 +31,16 @@ class Leftover:
 
 
 def leftovers(api: Api, namespace: str) -> list[Leftover]:
-    """Return what is there in a namespace, or in all for an empty one."""
+    """Return the gangs of probes that are there in a namespace, or in all for an empty one."""
     versions = api.versions()
-    return [
-        found
-        for resource in sorted({form.place.resource for form in forms().values()})
-        for found in _of(api, resource, versions, namespace)
-    ]
+    names = {form.place.resource for form in forms().values()}
+    resources = [row for row in RESOURCES if row.name in names]
+    return [found for resource in resources for found in _of(api, resource, versions, namespace)]
+
+
+def held_locks(api: Api, namespace: str) -> list[Leftover]:
+    """Return the leases that probes hold in the namespace of the locks."""
+    return list(_of(api, LEASES, api.versions(), namespace))
 
 
 def remove(api: Api, leftover: Leftover) -> None:
@@ -45,8 +48,7 @@ def remove(api: Api, leftover: Leftover) -> None:
     delete_exactly(api, leftover.path, leftover.uid, f"delete {leftover.resource} in namespace {leftover.namespace}")
 
 
-def _of(api: Api, name: str, versions: dict[str, tuple[str, ...]], namespace: str) -> Iterator[Leftover]:
-    resource = next(row for row in RESOURCES if row.name == name)
+def _of(api: Api, resource: KubeResource, versions: dict[str, tuple[str, ...]], namespace: str) -> Iterator[Leftover]:
     served = next((version for version in resource.versions if version in versions.get(resource.group, ())), None)
     if served is None:
         return
@@ -60,7 +62,7 @@ def _of(api: Api, name: str, versions: dict[str, tuple[str, ...]], namespace: st
         # The label is netkit's; only what is a probe is removed.
         if one.label(PROBE):
             yield Leftover(
-                resource=name,
+                resource=resource.name,
                 path=f"/apis/{resource.group}/{served}/namespaces/{one.namespace}/{resource.plural}/{one.name}",
                 namespace=one.namespace,
                 name=one.name,

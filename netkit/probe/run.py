@@ -21,6 +21,7 @@ from netkit.probe.launchers.roll_call import RanksLostError, RollCall
 from netkit.probe.launchers.session import Launcher
 from netkit.probe.program_runs import ProgramRuns
 from netkit.probe.request import ProbeRequest, Progress, RoundDone, Started
+from netkit.probe.safety.guard import StoppedError
 from netkit.probe.socket_runs import SocketRuns
 
 _ONE_RATE = "which direction of a link is slow: the benchmark times both at once"
@@ -59,18 +60,19 @@ def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = la
 
 
 def _verdict(course: _Course, ranks: RollCall) -> Verdict:
-    """Return what was found; ranks that are lost on the way leave what was measured before."""
+    """Return what was found; what ends a probe on the way leaves what was measured before."""
     try:
         return course.investigate(course.begin(ranks))
     except RanksLostError as lost:
         count = len(course.request.members)
         what = f"{len(lost.losses)} of {count} ranks lost" if len(lost.losses) > 1 else "a rank was lost"
-        return Verdict(
-            answer=Answer.INCONCLUSIVE,
-            why=f"{what}: {lost}",
-            findings=(),
-            smallest_detectable_slowdown=None,
-        )
+        return _no_verdict(f"{what}: {lost}")
+    except StoppedError as stopped:
+        return _no_verdict(str(stopped))
+
+
+def _no_verdict(why: str) -> Verdict:
+    return Verdict(answer=Answer.INCONCLUSIVE, why=why, findings=(), smallest_detectable_slowdown=None)
 
 
 def _damaged(request: ProbeRequest, rejected: Mapping[int, int]) -> Iterator[str]:

@@ -38,6 +38,11 @@ def role(name: str, rules: Sequence[Rule], namespace: str = "") -> str:
     return "\n".join([*lines, *(_rule(rule) for rule in rules)])
 
 
+def namespace(name: str) -> str:
+    """Return a namespace."""
+    return f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {_text(name)}"
+
+
 def binding(name: str, subjects: Sequence[Subject], namespace: str = "") -> str:
     """Return what gives the role of the same name, and of the same scope, to these subjects."""
     kind = "Role" if namespace else "ClusterRole"
@@ -56,11 +61,10 @@ def _head(kind: str, name: str, namespace: str) -> str:
 
 
 def _rule(rule: Rule) -> str:
-    resources = ", ".join(rule.resources)
-    return (
-        f"  # {rule.purpose}\n"
-        f"  - apiGroups: [{_text(rule.group)}]\n    resources: [{resources}]\n    verbs: [{', '.join(rule.verbs)}]"
-    )
+    lines = [f"  # {rule.purpose}", f"  - apiGroups: [{_text(rule.group)}]"]
+    lines += [f"    resources: [{', '.join(rule.resources)}]"]
+    lines += [f"    resourceNames: [{', '.join(rule.names)}]"] if rule.names else []
+    return "\n".join([*lines, f"    verbs: [{', '.join(rule.verbs)}]"])
 
 
 def _subject(subject: Subject) -> str:

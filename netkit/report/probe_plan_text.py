@@ -26,7 +26,8 @@ def render(plan: GangPlan) -> str:
             f"rails: {rails}",
             _disturbs(plan, f"{pods} pods holding {held}"),
             f"takes: at most {plan.rounds_at_most} rounds and {show_duration(plan.seconds_at_most)}, {minutes}",
-            f"creates: {', '.join(plan.creates) or 'nothing'}; runs one Python process in each pod, gone with netkit",
+            f"creates: {', '.join((*plan.creates, 'a Lease on each node'))}",
+            "runs: one Python process in each pod, gone with netkit",
             *(f"  {row}" for row in _rows(plan)),
         ]
     )

@@ -139,23 +139,45 @@ def test_acting_roles_hold_in_named_namespaces_only() -> None:
     """Who may create jobs or run commands may do so where it was said, never in the whole cluster."""
     for role in ("prober", "attach"):
         made = manifests("--role", role, "-n", "probes", "--user", "al")
-        assert {(row["kind"], row["metadata"]["namespace"]) for row in made} == {
+        assert [(row["kind"], row["metadata"].get("namespace")) for row in made] == [
             ("Role", "probes"),
             ("RoleBinding", "probes"),
-        }
+            ("Namespace", None),
+            ("Role", "netkit"),
+            ("RoleBinding", "netkit"),
+        ]
         fault = run(deploy.app, "rbac", "--role", role).exception
         assert isinstance(fault, InputError)
         assert str(fault).startswith(f"--role {role} without a namespace: accepted is -n NAMESPACE")
 
 
+def in_namespace(made: list[Manifest], name: str) -> list[Manifest]:
+    return [row for row in made if row["metadata"].get("namespace") == name]
+
+
 def test_a_prober_may_create_every_form_of_a_probe_and_touch_nothing_else() -> None:
     """Jobs of the forms there are; no node is changed, no secret read, no role bound."""
-    found = set(grants(manifests("--role", "prober", "-n", "probes")))
+    made = manifests("--role", "prober", "-n", "probes")
+    found = set(grants(in_namespace(made, "probes")))
     created = {resource for verb, resource in found if verb == "create"}
     places = [form.place for form in forms().values()]
     places += [companion.place for form in forms().values() for companion in form.companions]
     assert created == {place.resource for place in places} | {"pods/exec"}
     assert {resource for _, resource in found} == created | {"pods"}
     assert not any("*" in resource for _, resource in found)
-    attach = set(grants(manifests("--role", "attach", "-n", "team-a")))
+    attach = set(grants(in_namespace(manifests("--role", "attach", "-n", "team-a"), "team-a")))
     assert attach == {("get", "pods"), ("get", "pods/exec"), ("create", "pods/exec")}
+
+
+def test_every_prober_may_lock_and_read_one_policy() -> None:
+    """In the namespace of the locks alone, which comes with the role; of its ConfigMaps the one of that name."""
+    for role in ("prober", "attach"):
+        made = manifests("--role", role, "-n", "probes", "--user", "al", "--lock-namespace", "gpu-locks")
+        assert {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gpu-locks"}} in made
+        locks = in_namespace(made, "gpu-locks")
+        assert set(grants(locks)) == {
+            *((verb, "leases.coordination.k8s.io") for verb in ("create", "list", "update", "delete")),
+            ("get", "configmaps"),
+        }
+        named = [rule.get("resourceNames") for row in locks for rule in row.get("rules", ())]
+        assert named == [None, ["netkit-probes"]]

@@ -126,7 +126,7 @@ def test_a_gang_of_its_own_is_planned_with_what_it_asks_for(
     lines = done.stdout.splitlines()
     assert lines[0] == "probe of gang team-a/train (indexed_job): a gang of its own beside 2 pods on 2 nodes"
     assert lines[2].startswith(disturbs)
-    assert "creates: jobs.batch netkit-probe in namespace team-a with 2 pods;" in lines[4]
+    assert "creates: jobs.batch netkit-probe in namespace team-a with 2 pods, a Lease on each node" in lines[4]
     plan = json.loads(
         run(tmp_path, gang(2, 2), *RAILS, *IMAGE, *options, "--dry-run", "--output", "json", how="job").stdout
     )

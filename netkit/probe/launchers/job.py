@@ -6,8 +6,7 @@ may create a job in a namespace can run anything there, so this asks for nothing
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +16,9 @@ from netkit.gangs.pod_words import why_unplaced
 from netkit.model.kube_object import KubeObject
 from netkit.model.probe import ProbedPod
 from netkit.probe.launchers.exec import ExecLauncher, destination
-from netkit.probe.launchers.session import Event, Member, Sessions
+from netkit.probe.launchers.session import Event, Launcher, Member, Sessions
 from netkit.probe.probe_job import CONTAINER, NAME, OPERATOR, PROBE, ROLE, START_SECONDS, JobForm, ProbeJob, owned
+from netkit.probe.safety.clock import CLOCK, Clock
 from netkit.sources.kube.api import Api, Limits, RefusedError
 from netkit.sources.kube.config import Open
 
@@ -28,14 +28,28 @@ _MOST_NAMED = 5
 _PODS = next(row for row in RESOURCES if row.name == "pods")
 
 
+class LeftBehindError(ProbeError):
+    """Something that was created could not be removed; it ends at its own deadline."""
+
+
+def _anything_goes(_seconds: float) -> None:
+    """Allow a probe to go on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLauncher:
-    """A launcher for one probe; `placed` tells, once it has started, which pod stands for which member."""
+    """A launcher for one probe; `placed` tells, once it has started, which pod stands for which member.
+
+    `check` raises ProbeError when the probe may not go on for so many seconds; `inner` starts agents in pods.
+    """
 
     open_access: Open
     job: ProbeJob
     form: JobForm
     start_seconds: float = START_SECONDS
+    check: Callable[[float], None] = _anything_goes
+    inner: Launcher | None = None
+    clock: Clock = CLOCK
     placed: list[ProbedPod] = field(default_factory=list)
     id: str = "job"
     transport: str = "pods"
@@ -46,13 +60,15 @@ class JobLauncher:
         Raises:
             ProbeError: another probe is under way, or the gang did not start in time.
         """
-        made = OwnGang(self.open_access, self.job, self.form)
+        made = OwnGang(self.open_access, self.job, self.form, self.clock)
         try:
+            self.check(self.job.seconds)
             made.create()
-            self.placed[:] = made.wait_until_it_runs(self.start_seconds)
+            self.placed[:] = made.wait_until_it_runs(self.start_seconds, self.check)
             where = {pod.node: destination(pod.namespace, pod.pod, CONTAINER) for pod in self.placed}
             reached = [replace(member, destination=where[member.name]) for member in members]
-            inner = ExecLauncher(open_access=self.open_access).start(reached, lifetime_seconds)
+            self.check(lifetime_seconds)
+            inner = (self.inner or ExecLauncher(open_access=self.open_access)).start(reached, lifetime_seconds)
         except BaseException:
             made.remove()
             raise
@@ -89,10 +105,11 @@ class JobSessions:
 class OwnGang:
     """The objects of one probe in the cluster: created, watched until they run, removed."""
 
-    def __init__(self, open_access: Open, job: ProbeJob, form: JobForm) -> None:
+    def __init__(self, open_access: Open, job: ProbeJob, form: JobForm, clock: Clock = CLOCK) -> None:
         self._open = open_access
         self._job = job
         self._form = form
+        self._clock = clock
         self._may_exist = False
 
     def create(self) -> None:
@@ -123,24 +140,25 @@ class OwnGang:
             except RefusedError as refused:
                 raise ProbeError("starting a probe", str(refused), "nothing was left behind") from refused
 
-    def wait_until_it_runs(self, seconds: float) -> list[ProbedPod]:
+    def wait_until_it_runs(self, seconds: float, check: Callable[[float], None] = _anything_goes) -> list[ProbedPod]:
         """Return the pods by node once all run; raise ProbeError with each one's reason when they do not in time."""
-        deadline = time.monotonic() + seconds
+        deadline = self._clock.watched() + seconds
         while True:
+            check(0.0)
             pods = [pod for pod in self._pods() if not pod.label(ROLE)]
             if len(pods) == len(self._job.nodes) and all(_runs(pod) for pod in pods):
                 return [_probed(pod) for pod in pods]
-            if time.monotonic() > deadline:
+            if self._clock.watched() > deadline:
                 raise ProbeError("starting a probe", self._why(pods, seconds), "nothing was left behind")
-            time.sleep(_POLL_SECONDS)
+            self._clock.sleep(_POLL_SECONDS)
 
     def remove(self) -> None:
         """Delete the gang, unless none was made, and wait until no pod of it is left.
 
         Raises:
-            ProbeError: the API server did not do it; the message holds the command that does.
+            LeftBehindError: the API server did not do it; the message holds the command that does.
         """
-        deadline = time.monotonic() + GONE_SECONDS
+        deadline = self._clock.watched() + GONE_SECONDS
         while self._may_exist:
             try:
                 self._delete()
@@ -150,17 +168,17 @@ class OwnGang:
                 cause = "its pods are still there"
             except NetkitError as fault:
                 cause = str(fault)
-            if time.monotonic() > deadline:
+            if self._clock.watched() > deadline:
                 words = f"kubectl delete {self._form.place.resource} -n {self._job.namespace} -l {self._job.selector}"
-                raise ProbeError("removing the probe", cause, f"its pods end by their deadline; now: {words}")
-            time.sleep(_POLL_SECONDS)
+                raise LeftBehindError("removing the probe", cause, f"its pods end by their deadline; now: {words}")
+            self._clock.sleep(_POLL_SECONDS)
 
     @property
     def _path(self) -> str:
         return self._form.place.path.format(namespace=self._job.namespace)
 
     def _api(self) -> Api:
-        return Api(self._open, Limits(total_s=20.0))
+        return Api(self._open, Limits(total_s=20.0), self._clock.watched, self._clock.sleep)
 
     def _delete(self) -> None:
         """Delete what bears our name and our label; another operator's probe may bear the name by now."""

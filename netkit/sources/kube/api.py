@@ -85,6 +85,10 @@ class Api:
         """The way in that is in use."""
         return self._access
 
+    def begin_again(self) -> None:
+        """Let the deadline of `Limits.total_s` begin now."""
+        self._began = self._clock()
+
     def close(self) -> None:
         """Let the connections go."""
         self._access.client.close()
@@ -164,12 +168,23 @@ class Api:
         raise AssertionError
 
     def send(self, method: str, path: str, body: Mapping[str, Any], what: str) -> dict[str, Any]:
-        """Create, replace or delete one object and return the answer. Tried once: nobody knows what a lost try did."""
+        """Create, replace or delete one object and return the answer. Tried once: nobody knows what a lost try did.
+
+        Credentials that are refused have done nothing: they are read anew, once.
+        """
+        sent = json.dumps(body).encode()
         try:
-            answer, _ = self._once(path, {}, what, method, json.dumps(body).encode())
+            return self._once(path, {}, what, method, sent)[0]
         except _TransientError as passing:
             raise passing.fault from passing
-        return answer
+        except RefusedError as refused:
+            if refused.status != _UNAUTHORIZED:
+                raise
+        self._renew()
+        try:
+            return self._once(path, {}, what, method, sent)[0]
+        except _TransientError as passing:
+            raise passing.fault from passing
 
     @property
     def _deadline(self) -> float:

@@ -69,6 +69,7 @@ def train(plane: ControlPlane, lab: LabState, folder: Path) -> list[Object]:
 
 def probe(plane: ControlPlane, folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     words = ["train", "-n", NAMESPACE, "--as", "exec", "--subnet", SUBNETS, "--python", str(folder / "pod-python")]
+    words += ["--again", "a test"]
     done = netkit(plane, "probe", "gang", *words, "--seed", "5", "--output", "json", *options, user=ATTACHER)
     assert "Traceback" not in done.stderr
     return done.returncode, json.loads(done.stdout) if done.stdout else {}, done.stderr

@@ -72,6 +72,9 @@ def granted(plane: ControlPlane) -> dict[str, set[Grant]]:
         manifests = list(yaml.safe_load_all(done.stdout))
         _namespace(plane)
         for manifest in manifests:
+            if manifest["kind"] == "Namespace":
+                plane.admin.apply(manifest)
+                continue
             name = {"name": f"tests-{role}"}
             reference = {"roleRef": {**manifest["roleRef"], **name}} if "roleRef" in manifest else {}
             plane.admin.apply({**manifest, **reference, "metadata": {**manifest["metadata"], **name}})
@@ -122,7 +125,7 @@ def _is_train(pod: Object) -> bool:
 
 def words(folder: Path, gang: str, *options: str) -> list[str]:
     python = ["--python", str(folder / "pod-python"), "--image", "python:3.12-slim"]
-    return ["probe", "gang", gang, "-n", NAMESPACE, *python, "--subnet", SUBNETS, *options]
+    return ["probe", "gang", gang, "-n", NAMESPACE, *python, "--subnet", SUBNETS, "--again", "a test", *options]
 
 
 def probe(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> tuple[int, dict[str, Any], str]:
@@ -135,6 +138,12 @@ def probe(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> tuple[
             if report.get("verdict") != "inconclusive":
                 break
     return done.returncode, report, done.stderr
+
+
+def held(plane: ControlPlane) -> list[str]:
+    """Leases of the lock namespace that a probe holds."""
+    leases = plane.admin.items(f"/apis/coordination.k8s.io/v1/namespaces/netkit/leases?labelSelector={OURS}")
+    return sorted(one["metadata"]["name"] for one in leases if "netkit.dev/probe" in one["metadata"]["labels"])
 
 
 def left(plane: ControlPlane) -> list[str]:
@@ -190,7 +199,8 @@ def test_a_killed_netkit_leaves_a_job_with_a_deadline_that_cleanup_finds(plane: 
         second = netkit(plane, *words(folder, "train", "--yes"), user=PROBER)
         first.send_signal(signal.SIGKILL)
     assert second.returncode == 3
-    assert f"another one is under way in namespace {NAMESPACE}, by " in second.stderr
+    assert "slot netkit-slot-0 is held by " in second.stderr
+    assert "unless renewed it counts as abandoned in 1" in second.stderr
     job = plane.admin.get(f"{JOBS}/netkit-probe")
     assert job["spec"]["activeDeadlineSeconds"] == job["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 600
     assert not condition(job, "Complete")
@@ -198,6 +208,10 @@ def test_a_killed_netkit_leaves_a_job_with_a_deadline_that_cleanup_finds(plane: 
     assert "found jobs.batch probe/netkit-probe of probe " in listed
     assert "removed jobs.batch" in removed
     wait_until(lambda: left(plane) == [], 60, lambda: f"{left(plane)} are left")
+    assert len(held(plane)) == NODES + 1
+    removed = netkit(plane, "cleanup", "--locks", "--yes", user=PROBER).stdout
+    assert removed.count("removed leases.coordination.k8s.io netkit/") == NODES + 1
+    assert held(plane) == []
 
 
 @pytest.mark.fault("H07")
@@ -213,7 +227,26 @@ def test_an_interrupted_netkit_removes_its_gang(
         wait_until(lambda: len(left(plane)) == NODES, 60, lambda: "no probe was created")
         process.send_signal(number)
         assert process.wait(60) == status
-    assert left(plane) == []
+    assert left(plane) == held(plane) == []
+
+
+@pytest.mark.fault("H09")
+@pytest.mark.usefixtures("train")
+def test_of_two_operators_at_once_one_probes(plane: ControlPlane, folder: Path) -> None:
+    """Started together, again and again: at most one gets the lock, none of the others leaves anything."""
+    code = "from netkit.cli.app import main; main()"
+    env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(PROBER))}
+    command = [sys.executable, "-c", code, *words(folder, "train", "--yes")]
+    running = [subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    wait_until(lambda: any(one.poll() is not None for one in running), 100, lambda: "both go on")
+    refused, *others = sorted(running, key=lambda one: one.poll() is None)
+    assert refused.returncode == 3
+    assert refused.stderr is not None
+    assert "locking nodes: " in refused.stderr.read()
+    for one in others:
+        one.send_signal(signal.SIGINT)
+        assert one.wait(60) == 130
+    assert left(plane) == held(plane) == []
 
 
 @pytest.mark.usefixtures("train")

@@ -1,0 +1,1 @@
+"""What keeps probes from harming anybody: locks on nodes, budgets, a switch that stops everything, witnesses."""
