@@ -43,15 +43,15 @@ def build(
 
 @app.command(short_help="Check every dashboard; ends with 1 on findings.")
 def lint() -> None:
-    """Check dashboards: expressions, names and labels, variables, legibility.
+    """Check dashboards: expressions, names and labels, variables, legibility; every series is shown, or marked.
 
     Example: netkit dashboards lint
     """
     demand()
-    from netkit_dashboards.lint.boards import findings
+    from netkit_dashboards.lint import boards, coverage
     from netkit_dashboards.lint.finding import report
 
-    raise typer.Exit(int(report(findings())))
+    raise typer.Exit(int(report([*boards.findings(), *coverage.findings()])))
 
 
 @app.command(short_help="Draw every dashboard as a page, from a Prometheus.")

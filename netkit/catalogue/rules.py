@@ -70,7 +70,7 @@ def _congested_port(share: float, profiles: frozenset[Profile]) -> Recording:
             f" ({select(OCCUPANCY, {'direction': 'received'})}) > bool {share:g}"
         ),
         labels=("device",),
-        text="1 for a port the fabric pauses more than a fifth of the time (pfc-only: two fifths), 0 for the others.",
+        text=f"1 for a port the fabric pauses more than {share:.0%} of the time, 0 for the others.",
         profiles=profiles,
     )
 

@@ -1,6 +1,6 @@
 """Does netkit see everything, or is silence blindness?"""
 
-from netkit.catalogue.metric_rows import exporter
+from netkit.catalogue.metric_rows import exporter, process
 from netkit.catalogue.neighbours import GPU_CAPACITY, RULE_FAILURES, SCRAPE_SAMPLES, SCRAPE_SECONDS, UP
 from netkit.catalogue.rules import FIRING
 from netkit_dashboards.asking import Ask
@@ -139,6 +139,49 @@ _COST = Row(
             unit=Unit.COUNT,
             width=8,
             healthy_empty=True,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Given up by exporters",
+            description="Samples not served, requests refused, rounds left out. Playbook: netkit-exporter-down.",
+            queries=(
+                Query(expr=f"sum({_ASK.rate(exporter.SERIES_DROPPED)})", legend="samples"),
+                Query(expr=f"sum({_ASK.rate(exporter.HTTP_SHED)})", legend="requests"),
+                Query(expr=f"sum({_ASK.rate(exporter.SKIPPED)})", legend="rounds"),
+            ),
+            unit=Unit.PER_SECOND,
+            least=0,
+            width=8,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Memory of exporters",
+            description="Resident memory: median and largest. Playbook: netkit-exporter-down.",
+            queries=(
+                Query(
+                    expr=f"quantile(0.5, {_ASK.value(process.RESIDENT_BYTES, job='netkit')})",
+                    legend="median",
+                ),
+                Query(expr=f"max({_ASK.value(process.RESIDENT_BYTES, job='netkit')})", legend="largest"),
+            ),
+            unit=Unit.BYTES,
+            least=0,
+            width=8,
+        ),
+        Panel(
+            kind=Kind.TIME_SERIES,
+            title="Processor time of exporters",
+            description="Processor seconds a second: median and largest. Playbook: netkit-exporter-down.",
+            queries=(
+                Query(
+                    expr=f"quantile(0.5, {_ASK.rate(process.CPU_SECONDS, job='netkit')})",
+                    legend="median",
+                ),
+                Query(expr=f"max({_ASK.rate(process.CPU_SECONDS, job='netkit')})", legend="largest"),
+            ),
+            unit=Unit.SECONDS,
+            least=0,
+            width=8,
         ),
     ),
 )
