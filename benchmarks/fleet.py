@@ -227,6 +227,9 @@ def _longest(name: str, table: Mapping[str, float]) -> float | None:
 def _values(row: Metric, level: float, draw: random.Random, fleet: Fleet) -> Iterator[tuple[float, float]]:
     """Yield times and values: steady within a few percent, with the slow waves of jobs that come and go."""
     phase, total = draw.random(), 0.0
+    if row.kind is Kind.COUNTER and not level:
+        yield from ((at, 0.0) for at in _times(fleet))
+        return
     if row.name.endswith("last_success_timestamp_seconds"):
         yield from ((at, at - at % 1800) for at in _times(fleet))
         return
