@@ -40,6 +40,8 @@ TOKEN_BYTES = 32
 GREETING_SECONDS = 3.0
 HEARTBEAT_SECONDS = 1.0
 STOP_CHECK_SECONDS = 0.002
+SEND_AHEAD_SECONDS = 0.1
+FORGIVEN_SECONDS = 0.1
 SLICE_LANES = 4096
 BARRIER = b"netkit:b"
 SOCKET_WAIT = struct.pack("ll", 0, 250000)
@@ -100,15 +102,22 @@ class Pace:
 
     def __init__(self, rate: float | None) -> None:
         self.rate = rate
-        self.due = 0.0
+        self.begun = self.due = clock()
+        self.lost = 0.0
 
     def wait(self, count: int) -> None:
         if self.rate:
             now = clock()
-            # A sleep may last longer than asked: what was missed is made up for.
-            self.due = max(self.due, now - 0.05) + count / self.rate
+            # A sleep may last longer than asked: what was missed is made up for, unless it was long.
+            late = max(0.0, now - FORGIVEN_SECONDS - self.due)
+            self.lost += late
+            self.due += late + count / self.rate
             if self.due > now:
                 time.sleep(self.due - now)
+
+    def since(self) -> Fields:
+        """What `Flow.since` says of a real link: the share of the time in which this one was busy."""
+        return {"busy_share": 1 - self.lost / max(clock() - self.begun, 1e-9), "receiver_share": 0.0}
 
 
 class Rail:
@@ -208,12 +217,17 @@ def ready(connection: socket.socket) -> socket.socket:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, SOCKET_WAIT)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, SOCKET_WAIT)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # Without it megabytes wait in the send buffer of a slow rail and every stop costs their draining.
+    send_ahead(connection, 0)
+    return connection
+
+
+def send_ahead(connection: socket.socket, count: int) -> None:
+    """Let `count` bytes wait in the send buffer, so that a link stays busy while its sender waits for a processor."""
     try:
-        # Without it megabytes wait in the send buffer of a slow rail and every stop costs their draining.
-        connection.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, 2 * BLOCK)
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, max(2 * BLOCK, count))
     except OSError:
         pass
-    return connection
 
 
 def read_some(connection: socket.socket, count: int) -> bytes:
@@ -272,7 +286,8 @@ class Pattern:
 
 def send_stream(connection: socket.socket, token: bytes, task: Task, pace: Pace) -> Fields:
     """Send blocks until the receiver says stop; return how many bytes, agreed by both sides."""
-    pattern, number, checked, load = Pattern(token), 0, clock(), Load()
+    pattern, number, checked = Pattern(token), 0, clock()
+    begun, ahead, load, flow = checked, 0, Load(), Flow(connection)
     while True:
         push(connection, pattern.block(number), task)
         number += 1
@@ -280,10 +295,13 @@ def send_stream(connection: socket.socket, token: bytes, task: Task, pace: Pace)
         now = clock()
         if now - checked > STOP_CHECK_SECONDS:
             checked = now
+            if now - begun > SEND_AHEAD_SECONDS and number > 2 * ahead:
+                ahead = number
+                send_ahead(connection, int(number * BLOCK / (now - begun) * SEND_AHEAD_SECONDS))
             if stop_arrived(connection):
                 break
             task.check()
-    result = load.since()
+    result = dict(load.since(), **(pace if pace.rate else flow).since())
     connection.shutdown(socket.SHUT_WR)
     task.stage = "waiting for the receiver's count"
     counted = struct.unpack("<Q", receive_exactly(connection, 8, task))[0]
@@ -425,6 +443,33 @@ class Load:
             "queue_share": None if waited is None or waited2 is None else (waited2 - waited) / wall,
             "idle_share": (idle2[0] - idle[0]) / ticks if ticks > 0 else None,
         }
+
+
+class Flow:
+    """What held the sender of one connection back since it was made, by the kernel's clocks (linux/tcp.h tcp_info).
+
+    `busy_share` is the share of the time in which data was under way, `receiver_share` that in which the receiver had
+    no room for more. A link that is busy throughout and whose receiver has room sets the rate itself.
+    """
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+        self.begun = clock(), self.sample()
+
+    def sample(self) -> tuple[int, int] | None:
+        try:
+            info = self.connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+        except OSError:
+            return None
+        # tcpi_busy_time and tcpi_rwnd_limited in microseconds, since Linux 4.10
+        return struct.unpack_from("QQ", info, 168) if len(info) >= 184 else None
+
+    def since(self) -> Fields:
+        (begun, before), now, after = self.begun, clock(), self.sample()
+        if before is None or after is None:
+            return {"busy_share": None, "receiver_share": None}
+        wall = max(now - begun, 1e-9) * 1e6
+        return {"busy_share": (after[0] - before[0]) / wall, "receiver_share": (after[1] - before[1]) / wall}
 
 
 def first_line(path: str) -> str:

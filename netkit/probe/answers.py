@@ -24,6 +24,9 @@ Result: TypeAlias = Mapping[str, Any]
 STARVED_IDLE_SHARE = 0.02
 STARVED_QUEUE_SHARE = 0.2
 BUSY_IDLE_SHARE = 0.05
+# Data was always under way and the receiver always had room: the link set the rate, whoever waited for a processor.
+FULL_LINK_SHARE = 0.97
+FULL_RECEIVER_SHARE = 0.03
 
 _REASONS = {
     "corrupt": Reason.MALFORMED,
@@ -108,13 +111,24 @@ def _times(result: Result | None) -> list[float]:
 
 
 def starved(*results: Result | None) -> bool:
-    """Tell whether an end of a stream had to wait for a processor while none was idle; unknown is not starved."""
-    streams = [_stream(result, side) for result in results if result for side in ("sent", "received")]
+    """Tell whether waiting for a processor held a stream up; unknown is not starved.
+
+    An end that waits while no processor is idle leaves a gap only when the link runs empty or the receiver full.
+    """
+    sides = [[_stream(result, side) for result in results if result] for side in ("sent", "received")]
+    if all(_filled_its_link(stream) for stream in sides[0]):
+        return False
     return any(
         _share(stream, "idle_share", 1.0) < STARVED_IDLE_SHARE
         and _share(stream, "queue_share", 0.0) > STARVED_QUEUE_SHARE
+        for streams in sides
         for stream in streams
     )
+
+
+def _filled_its_link(sent: Result) -> bool:
+    full = _share(sent, "busy_share", 0.0) >= FULL_LINK_SHARE
+    return full and _share(sent, "receiver_share", 1.0) <= FULL_RECEIVER_SHARE
 
 
 def busy(results: Sequence[Result | None]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -70,7 +71,7 @@ def test_the_demo_names_both_culprits_within_a_minute_and_leaves_nothing(user: s
     if namespaces_refused(done):
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
-    assert "n3 rail 1 is 20% slow" in done.stdout.splitlines()[0]
+    assert re.search("n3 rail 1 is (19|20|21)% slow", done.stdout.splitlines()[0])
     assert "n6 has gpu0, gpu1 mis-paired" in done.stdout
     assert time.monotonic() - started < 60
     assert keepers() == before

@@ -140,3 +140,20 @@ LOADS = {
 def test_starving_takes_a_busy_machine_and_a_waiting_thread(load: dict[str, Any], starved: bool) -> None:
     """A shaped link leaves threads waiting for data, which is not the same as waiting for a processor."""
     assert answers.starved(FIRST, end() | {"sent": load}) is starved
+
+
+FLOWS = {
+    "link always busy": ({"busy_share": 0.99, "receiver_share": 0.0}, False),
+    "link ran empty": ({"busy_share": 0.9, "receiver_share": 0.0}, True),
+    "receiver was full": ({"busy_share": 0.99, "receiver_share": 0.2}, True),
+    "an old kernel does not say": ({"busy_share": None, "receiver_share": None}, True),
+}
+
+
+@pytest.mark.parametrize(("flow", "starved"), FLOWS.values(), ids=FLOWS.keys())
+def test_a_waiting_thread_that_kept_its_link_full_was_not_starved(flow: dict[str, Any], starved: bool) -> None:
+    """What waits in the kernel's buffers outlasts a wait for a processor; only both directions' links full excuse."""
+    waiting = {"idle_share": 0.0, "queue_share": 0.5}
+    first = FIRST | {"sent": {"busy_share": 1.0, "receiver_share": 0.0}}
+    assert answers.starved(first, end() | {"sent": waiting | flow}) is starved
+    assert answers.starved(FIRST, end() | {"sent": waiting | flow}) is True
