@@ -17,6 +17,7 @@ from netkit.catalogue.counter import CounterRow, tables
 from netkit.catalogue.exit_codes import EXIT_CODES
 from netkit.checks import rules
 from netkit.cli.app import app, mount_plugins
+from netkit.cli.commands import CommandGroup
 from netkit.gangs.rules import gang_rules
 from netkit_dashboards.reference import alerts_page, dashboards_page
 
@@ -44,6 +45,8 @@ def _declared() -> tuple[EntryPoint, ...]:
 
 def _helps(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
     """Give a command's path and help, then those of the commands below it."""
+    if isinstance(command, CommandGroup):
+        command.load_all()
     context = command.context_class(
         command, info_name=name, parent=parent, terminal_width=WIDTH, **command.context_settings
     )

@@ -1,8 +1,8 @@
 """Mount the command groups, and turn every fault into one line and an exit status.
 
 Other packages add command groups through the entry-point group `netkit.commands`, and what they deploy through
-`netkit.deploy`, so netkit never names the packages above it. Command modules import what is heavy inside their
-functions: `netkit --help` stays light.
+`netkit.deploy`, so netkit never names the packages above it; they are looked for when no command of its own is
+asked for.
 """
 
 from __future__ import annotations
@@ -20,24 +20,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from netkit import __version__
-from netkit.cli import (
-    check,
-    cleanup,
-    demo,
-    deploy,
-    expect,
-    explain,
-    gangs,
-    lab,
-    plan,
-    probe,
-    read,
-    snapshot,
-    top,
-    topo,
-    topo_jobs,
-    tune,
-)
+from netkit.cli.commands import COMMANDS, CommandGroup
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
@@ -47,6 +30,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="netkit",
+    cls=CommandGroup,
     help="Why is collective communication on this GPU fleet slow: which link, NIC, node, leaf or setting?",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -54,30 +38,6 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-topo.app.command()(topo_jobs.jobs)
-for group, short in (
-    (probe.app, "Which rail, node, leaf or uplink of this gang is slow?"),
-    (check.app, "What is wrong with this node, gang or job, and what to do?"),
-    (topo.app, "Which NIC does each GPU use, over which path, and is it right?"),
-    (gangs.app, "One gang on Kubernetes: who, where, holding what, waiting why."),
-    (tune.app, "What should be changed, in which words, and does it help?"),
-    (deploy.app, "What does netkit need in a cluster? Manifests to review."),
-    (lab.app, "A small cluster on this machine, to break by hand and probe."),
-):
-    app.add_typer(group, short_help=short)
-for command, short in (
-    (demo.demo, "See it work: a small cluster, one slow rail, found by measuring."),
-    (plan.plan, "How long would a probe take, and how small a fault could it see?"),
-    (expect.expect, "What all-reduce bandwidth should this gang reach? Does a log?"),
-    (explain.explain, "What does a rule ask and want, and when is it wrong?"),
-    (gangs.gangs, "Which pods are admitted together, and why does a gang wait?"),
-    (top.top, "How busy is each NIC, who is paused, what is lost, right now?"),
-    (cleanup.cleanup, "What have probes left in this cluster? Remove it."),
-    (snapshot.snapshot, "Record what netkit reads of this node, as one file to replay."),
-    (read.read, "What did this nccl-tests log measure, and is all of it there?"),
-):
-    app.command(short_help=short)(command)
-
 _ALLOCATIONS_BEFORE_COLLECTING = 200_000
 _debugging = False
 
@@ -119,7 +79,8 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        mount_plugins()
+        if _first_word() not in COMMANDS or _first_word() == "deploy":
+            mount_plugins()
         return int(app(standalone_mode=False, prog_name="netkit") or ExitStatus.OK)
     except NetkitError as fault:
         return _say(str(fault), fault.exit_status)
@@ -139,6 +100,11 @@ def _run() -> int:
         )
 
 
+def _first_word() -> str | None:
+    """Return the command asked for: the options before it take no value."""
+    return next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+
+
 @cache
 def mount_plugins(declared: tuple[EntryPoint, ...] | None = None) -> None:
     """Add the commands of other packages, once: those that are installed, or those given."""
@@ -154,6 +120,8 @@ def mount_plugins(declared: tuple[EntryPoint, ...] | None = None) -> None:
         if plugin.group == "netkit.commands":
             app.add_typer(loaded, name=plugin.name)
         elif plugin.group == "netkit.deploy":
+            from netkit.cli import deploy
+
             deploy.app.command(plugin.name)(loaded)
 
 

@@ -7,13 +7,14 @@ import typer
 from netkit.cli.output import OutputForm, OutputOption, emit
 from netkit.cli.probing import FailOn
 from netkit.cli.snapshot import SnapshotOption, node_of
-from netkit.cli.topo import FailOnOption, show, topology_form
+from netkit.cli.topo import FailOnOption, app, show, topology_form
 from netkit.errors import ExitStatus, SourceError
 from netkit.model.finding import Severity
 from netkit.model.missing import Missing
 from netkit.model.text import visible
 
 
+@app.command()
 def jobs(snapshot: SnapshotOption = None, fail_on: FailOnOption = FailOn.WARNING, output: OutputOption = None) -> None:
     """Which NIC does each GPU's process of a running job really use? Nothing of the job is touched.
 

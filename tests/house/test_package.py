@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import sysconfig
-import time
 from pathlib import Path
 
 import pytest
@@ -54,17 +53,22 @@ def test_the_installed_wheel_answers(installed: Path) -> None:
     assert run_installed(installed, "--version").stdout.startswith("netkit ")
 
 
+def processor_seconds(*command: str) -> tuple[float, str]:
+    """Return the processor time of a command and what it wrote to standard error."""
+    before = os.times()
+    done = subprocess.run([sys.executable, *command], check=True, capture_output=True, text=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system, done.stderr
+
+
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
-    """Best of five within 0.3 s of processor time, and no heavy package imported."""
+    """Best of five within 0.3 s of processor time, more only where all imports are slow; nothing heavy is imported."""
     code = "import sys; from netkit.cli.app import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    seconds = []
-    for _ in range(5):
-        before = os.times()
-        started = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", code, "--help"], check=True, capture_output=True, text=True)
-        after = os.times()
-        used = after.children_user + after.children_system - before.children_user - before.children_system
-        seconds.append(min(used, time.perf_counter() - started))
-    assert min(seconds) <= 0.3
-    imported = set(done.stderr.split())
+    runs = [
+        (processor_seconds("-c", "import typer.core")[0], *processor_seconds("-c", code, "--help")) for _ in range(5)
+    ]
+    library, seconds, _ = map(min, zip(*runs, strict=True))
+    # A busy machine slows everybody's imports alike: typer's own take 0.07 s on a quiet one.
+    assert seconds <= 0.3 * max(1.0, library / 0.07)
+    imported = set(runs[0][2].split())
     assert not imported.intersection(HEAVY)
