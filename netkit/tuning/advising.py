@@ -8,7 +8,7 @@ from dataclasses import replace
 from netkit.catalogue.vendor_settings import published
 from netkit.doctor.contract import Member
 from netkit.doctor.job import NOT_GIVEN
-from netkit.model.advice import Advice, AdviceReport, Conflict, Unseen, Variable
+from netkit.model.advice import Advice, AdviceReport, Conflict, Target, Unseen, Variable
 from netkit.model.check import Outcome, Result
 from netkit.tuning.contract import Blank, Facts, Family, Proposal, Recommendation
 
@@ -86,11 +86,19 @@ def _conflicts(variable: str, proposed: str | None) -> tuple[Conflict, ...]:
 
 
 def _merged(advice: Iterable[Advice]) -> tuple[Advice, ...]:
-    """One setting of one node is advised about once: the first reason stands, evidence of the others joins it."""
+    """One setting is advised about once: the first reason stands, evidence of the others joins it.
+
+    A job's environment is one for all its nodes. Who knows a value is heard before who would rather have none.
+    """
     found: dict[tuple[str, str, str], Advice] = {}
     for one in advice:
-        key = (one.node, one.target.value, one.setting)
-        known = found.get(key)
-        evidence = one.evidence if known is None else tuple(dict.fromkeys((*known.evidence, *one.evidence)))
-        found[key] = replace(known or one, evidence=evidence)
+        key = ("" if one.target is Target.ENV else one.node, one.target.value, one.setting)
+        known = found.setdefault(key, one)
+        first = one if _unsets(known) and not _unsets(one) else known
+        evidence = dict.fromkeys((*known.evidence, *one.evidence))
+        found[key] = replace(first, evidence=tuple(evidence))
     return tuple(found.values())
+
+
+def _unsets(one: Advice) -> bool:
+    return all(isinstance(change, Variable) and change.proposed is None for change in one.changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from netkit.doctor.context import Context
 from netkit.doctor.nic_ports import training_ports
 from netkit.model.advice import Target
 from netkit.tuning.contract import Blank, Facts, Family, Proposal, Recommendation, said
@@ -18,16 +19,17 @@ def _hcas(facts: Facts) -> Iterator[Proposal | Blank]:
     found = facts.findings("N08", "N09", "N10", "T27")
     if not found:
         return
-    names = _compute_nics(facts)
-    if names:
+    names = _compute_nics(facts.context)
+    if any(_compute_nics(fellow.context) != names for fellow in facts.fellows):
+        yield Blank(subject=_LIST, why="nodes of the gang name their NICs differently: rename them first (rule J01)")
+    elif names:
         yield with_value(facts, _LIST, "=" + ",".join(names), said(found))
     else:
         yield Blank(subject=_LIST, why="no RDMA port that is up can be told from storage and administration")
 
 
-def _compute_nics(facts: Facts) -> list[str]:
+def _compute_nics(context: Context) -> list[str]:
     """Return the ports that are up and fast, near a GPU where the PCI tree says which are near."""
-    context = facts.context
     fast = [port for port in training_ports(context.all_ports, None, context.thresholds) if port.active]
     near = {pair.nic.address for pair in context.pci.pairs}
     chosen = [port for port in fast if port.device.address in near] or fast
