@@ -89,14 +89,19 @@ def snapshot_of(place: ClusterPlace, *uses: Use) -> GangSnapshot:
 
     api = Api(partial(open_access, place.kubeconfig, place.context), Limits(total_s=place.deadline_s))
     try:
-        for warning in api.access.warnings:
-            talk(f"netkit: warning: {warning}")
+        talk_of(api.access.warnings)
         namespace = "" if place.everywhere else place.namespace or api.access.namespace
         return read_snapshot(
             api, resources_for(*uses), namespace=namespace, taken_at=time.time(), selector=place.selector or ""
         )
     finally:
         api.close()
+
+
+def talk_of(warnings: Iterable[str]) -> None:
+    """Say what is odd about the way into a cluster."""
+    for warning in warnings:
+        talk(f"netkit: warning: {warning}")
 
 
 def _within(snapshot: GangSnapshot, place: ClusterPlace) -> GangSnapshot:

@@ -21,6 +21,7 @@ from netkit.cli.probe_backend import (
     SizeOption,
 )
 from netkit.cli.probe_gang import gang
+from netkit.cli.probe_nodes import nodes
 from netkit.cli.probe_options import (
     FailOnOption,
     LineRateOption,
@@ -52,6 +53,8 @@ app = typer.Typer(
 _MOST_LOCAL_RANKS = 128
 
 app.command("gang", short_help="Which rail, node or leaf of this gang in Kubernetes is slow?")(gang)
+
+app.command("nodes", short_help="Burn-in: which rail or node among these free nodes is slow?")(nodes)
 
 
 @app.command("lab", short_help="Which link of the lab on this machine is slow?")

@@ -15,12 +15,17 @@ from netkit.cli.gang_choice import NameArgument, gang_at
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
 from netkit.cli.probe_guard import AgainOption, GuardWishes, LockNamespaceOption, WaitOption, guard_of
 from netkit.cli.probe_options import (
+    DryRunOption,
     FailOnOption,
+    InterfaceOption,
     LineRateOption,
+    PythonOption,
     ReportOption,
     SecondsOption,
     SeedOption,
+    SubnetOption,
     TextfileOption,
+    YesOption,
 )
 from netkit.cli.probe_own_gang import (
     FormOption,
@@ -31,11 +36,11 @@ from netkit.cli.probe_own_gang import (
     ResourceOption,
     WithoutGpusOption,
     gpus_of,
+    made_of,
     own_gang,
 )
-from netkit.cli.probing import FailOn, Wishes, checked_wishes, end, probe, rail_choice, require
+from netkit.cli.probing import FailOn, Wishes, checked_python, checked_wishes, end, probe, rail_choice, require
 from netkit.errors import InputError
-from netkit.model.text import visible
 
 if TYPE_CHECKING:
     from netkit.probe.gang_targets import Target
@@ -56,7 +61,7 @@ class As(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
+class Prepared:
     """A probe ready to run: its plan, its rails, and the gang to create, if one is."""
 
     plan: GangPlan
@@ -71,13 +76,9 @@ def gang(
         As, typer.Option("--as", help="job: a gang of its own on the same nodes; exec: inside the gang's own pods.")
     ] = As.JOB,
     namespace: NamespaceOption = None,
-    interface: Annotated[
-        str | None, typer.Option("--interface", help="Interfaces in rail order, the same in every pod: net1,net2.")
-    ] = None,
-    subnet: Annotated[
-        str | None, typer.Option("--subnet", help="Subnets in rail order: 10.0.0.0/16,10.1.0.0/16.")
-    ] = None,
-    python: Annotated[str, typer.Option("--python", help="Python 3.7 or newer in the pods.")] = "python3",
+    interface: InterfaceOption = None,
+    subnet: SubnetOption = None,
+    python: PythonOption = "python3",
     image: ImageOption = None,
     probe_namespace: ProbeNamespaceOption = None,
     resource: ResourceOption = None,
@@ -87,8 +88,8 @@ def gang(
     lock_namespace: LockNamespaceOption = "netkit",
     wait: WaitOption = 0.0,
     again: AgainOption = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it without asking.")] = False,
+    dry_run: DryRunOption = False,
+    yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
     context: ContextOption = None,
     deadline: DeadlineOption = 120.0,
@@ -120,7 +121,7 @@ def gang(
         report=report,
         textfile=textfile,
     )
-    require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
+    checked_python(python)
     rails = rail_choice(interface, subnet)
     place = ClusterPlace(namespace=namespace, kubeconfig=kubeconfig, context=context, deadline_s=deadline)
     own = OwnGangWishes(
@@ -134,17 +135,16 @@ def gang(
     require(how is As.JOB or not own.any, "--as exec with an option of --as job", "one or the other")
     guarded = GuardWishes(namespace=lock_namespace, wait_seconds=wait, again=again)
     prepared = _prepared(name, place, rails, seconds, python, own if how is As.JOB else None)
-    if _agreed(prepared.plan, chosen_form(output), dry_run=dry_run, yes=yes):
-        _measure(prepared, python, place, wishes, guarded)
+    if agreed(prepared.plan, chosen_form(output), dry_run=dry_run, yes=yes):
+        measure(prepared, python, place, wishes, guarded)
 
 
 def _prepared(
     name: str, place: ClusterPlace, rails: RailChoice, seconds: float, python: str, wishes: OwnGangWishes | None
-) -> _Prepared:
+) -> Prepared:
     from netkit.catalogue.kube_resources import Use
     from netkit.gangs.view import view_of
     from netkit.probe.gang_targets import shared_interfaces, targets_of
-    from netkit.probe.probe_job import NAME
     from netkit.probe.probe_plan import attach_plan, own_gang_plan
 
     found, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC)
@@ -159,14 +159,13 @@ def _prepared(
     plan = attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds)
     cluster_nodes = len(cluster.objects("nodes"))
     if wishes is None:
-        return _Prepared(plan=plan, rails=rails, own=None, cluster_nodes=cluster_nodes)
+        return Prepared(plan=plan, rails=rails, own=None, cluster_nodes=cluster_nodes)
     job, form = own_gang(view, targets, wishes, python)
-    made = f"{form.place.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
-    own_plan = own_gang_plan(plan, made, gpus_of(job))
-    return _Prepared(plan=own_plan, rails=rails, own=(job, form), cluster_nodes=cluster_nodes)
+    own_plan = own_gang_plan(plan, made_of(job, form), gpus_of(job))
+    return Prepared(plan=own_plan, rails=rails, own=(job, form), cluster_nodes=cluster_nodes)
 
 
-def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
+def agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
     """Show the plan, and tell whether it is to be carried out."""
     from netkit.report.probe_plan_text import render, render_json
 
@@ -182,7 +181,8 @@ def _agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bo
     return False
 
 
-def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wishes, guarded: GuardWishes) -> None:
+def measure(prepared: Prepared, python: str, place: ClusterPlace, wishes: Wishes, guarded: GuardWishes) -> None:
+    """Carry a probe out, deliver its report, and end the command with the status of the verdict."""
     from functools import partial
 
     from netkit.probe.launchers.exec import launcher_for
@@ -209,7 +209,7 @@ def _measure(prepared: _Prepared, python: str, place: ClusterPlace, wishes: Wish
     end(probe(request, measured, wishes, pods=lambda: tuple(launcher.placed)), wishes)
 
 
-def _request(prepared: _Prepared, python: str, wishes: Wishes) -> ProbeRequest:
+def _request(prepared: Prepared, python: str, wishes: Wishes) -> ProbeRequest:
     from netkit.probe.launchers.exec import FAN_OUT, destination
     from netkit.probe.launchers.session import Member
     from netkit.probe.request import ProbeRequest

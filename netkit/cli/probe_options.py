@@ -9,6 +9,13 @@ import typer
 
 from netkit.cli.probing import FailOn
 
+InterfaceOption = Annotated[
+    str | None, typer.Option("--interface", help="Interfaces in rail order, the same everywhere: eth2,eth3.")
+]
+SubnetOption = Annotated[str | None, typer.Option("--subnet", help="Subnets in rail order: 10.0.0.0/16,10.1.0.0/16.")]
+PythonOption = Annotated[str, typer.Option("--python", help="Python 3.7 or newer where the agents run.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", help="Which pairs are drawn; random by default, and reported.", min=0)
 ]

@@ -29,7 +29,8 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _IMAGE = re.compile(r"[A-Za-z0-9][\w./:@-]{0,300}")
 _RESOURCE = re.compile(r"((?:[a-z0-9.-]+/)?[A-Za-z0-9][\w.-]{0,62})=([1-9][0-9]{0,4})")
 _QUEUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_SECONDS = 600
+OWN_SECONDS = 600
+"""How long the pods of a gang of netkit's own live at most."""
 
 ImageOption = Annotated[
     str | None, typer.Option("--image", help="Image of the probe's own pods; it needs Python.", show_default=False)
@@ -110,7 +111,7 @@ def own_gang(
         nodes=nodes,
         image=required_image(wishes),
         python=python,
-        seconds=_SECONDS,
+        seconds=OWN_SECONDS,
         operator=operator(),
         resources=_resources(pod, wishes),
         networks=_networks(pod),
@@ -123,10 +124,10 @@ def own_gang(
     return job, form
 
 
-def required_image(wishes: OwnGangWishes) -> str:
+def required_image(wishes: OwnGangWishes, what: str = "--as job") -> str:
     """Return the image of the probe's own pods; InputError when none was named."""
     if wishes.image is None:
-        raise InputError("--as job without --image", "an image that has Python, such as --image python:3.12-slim")
+        raise InputError(f"{what} without --image", "an image that has Python, such as --image python:3.12-slim")
     return wishes.image
 
 
@@ -174,15 +175,23 @@ def _resources(pod: KubeObject, wishes: OwnGangWishes) -> Mapping[str, str]:
     from netkit.gangs.requests import requests
     from netkit.model.gang import DeviceKind
 
-    if wishes.resources:
-        pairs = (text.rpartition("=") for text in wishes.resources)
-        asked = {name: count for name, _, count in pairs}
-    else:
-        asked = {name: str(count) for name, _, count in requests(pod)}
+    asked = resources_named(wishes) or {name: str(count) for name, _, count in requests(pod)}
     if not wishes.without_gpus:
         return asked
     kinds = {name: kind for name, kind, _ in requests(pod)}
     return {name: count for name, count in asked.items() if kinds.get(name) in (None, DeviceKind.NIC)}
+
+
+def resources_named(wishes: OwnGangWishes) -> dict[str, str]:
+    """Return the resources that options name; empty without."""
+    return {name: count for name, _, count in (text.rpartition("=") for text in wishes.resources)}
+
+
+def made_of(job: ProbeJob, form: JobForm) -> str:
+    """Say what a probe creates, in a phrase."""
+    from netkit.probe.probe_job import NAME
+
+    return f"{form.place.resource} {NAME} in namespace {job.namespace} with {len(job.nodes)} pods"
 
 
 def _networks(pod: KubeObject) -> str:

@@ -62,6 +62,11 @@ def require(holds: object, given: str, accepted: str) -> None:
         raise InputError(given, accepted)
 
 
+def checked_python(python: str) -> None:
+    """Raise InputError for what cannot be the path of an interpreter."""
+    require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
+
+
 def checked_wishes(
     *,
     seed: int | None,

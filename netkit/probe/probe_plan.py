@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from netkit.probe.gang_targets import Target
 from netkit.probe.outlook import outlook
@@ -31,6 +32,13 @@ class GangPlan:
     """What would be made in the cluster, one phrase each; empty when agents go into the gang's own pods."""
     gpus_each: int | None = None
     """How many GPUs each pod of the probe's own asks for; None when the gang's own pods are used."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Nodes that were meant and are not probed, with the reason."""
+
+    @property
+    def of_nodes(self) -> bool:
+        """Whether nodes are probed on which no gang is."""
+        return not any(target.pod.pod for target in self.targets)
 
     @property
     def accelerators(self) -> int:
