@@ -9,7 +9,7 @@ from netkit.errors import SourceError
 from netkit.model.missing import Missing, Reason
 from netkit.sources.prometheus import Answer, Prometheus
 from netkit_playbooks.readings import Reading, Readings
-from netkit_playbooks.signals import Place, Signal, covered, expression
+from netkit_playbooks.signals import Place, Scope, Signal, covered, expression
 
 _SHOWN = ("node", "device", "netdev", "port", "priority", "gpu", "pci_bus_id", "operation", "reason", "alarm", "probe")
 
@@ -27,6 +27,8 @@ def ask(prometheus: Prometheus, signals: Iterable[Signal], place: Place, at: flo
 
 
 def _ask(prometheus: Prometheus, signal: Signal, place: Place, at: float) -> Reading | Missing | SourceError:
+    if signal.scope is Scope.NODE and not place.node:
+        return Missing(reason=Reason.ABSENT, where="--node", detail="no node was named")
     try:
         answers = prometheus.instant(expression(signal, place), at)
         found = _reading(answers)

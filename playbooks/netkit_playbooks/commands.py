@@ -142,11 +142,10 @@ def signals(
     from netkit.sources.prometheus import Prometheus
     from netkit_playbooks.asking import ask
     from netkit_playbooks.documents import render_signals
-    from netkit_playbooks.signal_table import chosen
-    from netkit_playbooks.signals import DEVICE_LABELS, Place
+    from netkit_playbooks.signals import DEVICE_LABELS, Place, chosen
 
-    if not (node and prometheus):
-        raise InputError("neither --prometheus nor --node" if not node else "no --prometheus", "both of them")
+    if not prometheus:
+        raise InputError("no --prometheus", "the address of a Prometheus, such as http://prometheus:9090")
     narrowed = {name: value for name, value in _values(label or []).items() if name in DEVICE_LABELS}
     found = ask(
         Prometheus(prometheus), chosen(names or ()), Place(node=node, cluster=cluster, narrowed=narrowed), time.time()
@@ -157,10 +156,13 @@ def signals(
 def _usable(target: Target) -> None:
     if target.snapshot is not None and (target.prometheus or target.here):
         raise InputError("--snapshot with --prometheus or --here", "one of them: a recording is not the node of now")
-    if bool(target.prometheus) != bool(target.node):
-        raise InputError("--prometheus without --node, or --node without it", "both, or --snapshot FILE, or --here")
+    if target.node and not target.prometheus:
+        raise InputError("--node without --prometheus", "both, or --snapshot FILE, or --here")
     if not (target.prometheus or target.snapshot or target.here):
-        raise InputError("nothing to look at", "--node NAME --prometheus URL, --snapshot FILE, or --here")
+        raise InputError(
+            "nothing to look at",
+            "--node NAME --prometheus URL, --snapshot FILE, or --here (an alert about the fleet has no node)",
+        )
 
 
 def _values(given: list[str]) -> dict[str, str]:

@@ -46,8 +46,10 @@ class Target:
 
     def _source(self) -> Iterator[str]:
         if self.prometheus:
-            yield from ("--prometheus", self.prometheus, f"--node={self.node}")
-            yield from () if not self.cluster else (f"--cluster={self.cluster}",)
+            yield from ("--prometheus", self.prometheus)
+            yield from (
+                f"--{name}={value}" for name, value in (("node", self.node), ("cluster", self.cluster)) if value
+            )
             yield from (f"--label={name}={value}" for name, value in self.values.items())
         elif self.snapshot is not None:
             yield from ("--snapshot", str(self.snapshot))

@@ -1,0 +1,1 @@
+"""Signals as rows, one area a file."""
