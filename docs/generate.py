@@ -20,6 +20,7 @@ from netkit.cli.app import app, mount_plugins
 from netkit.cli.commands import CommandGroup
 from netkit.gangs.rules import gang_rules
 from netkit_dashboards.reference import alerts_page, dashboards_page
+from netkit_playbooks.reference import playbooks_page
 
 HOME = Path(__file__).parents[1]
 WIDTH = 100
@@ -114,6 +115,8 @@ def rules_page() -> str:
     parts = [RULES_INTRODUCTION, _section("Exit statuses", ("status", "meaning", "then"), statuses)]
     for rule in {**rules(), **gang_rules()}.values():
         lines = [f"- {title}: {getattr(rule, field)}\n" for title, field in _PARTS]
+        if rule.playbook:
+            lines.append(f"- Playbook: [{rule.playbook}](playbooks.md#{rule.playbook})\n")
         heading = f"## {rule.id} {rule.name}\n\n{rule.question} ({rule.severity.value})\n\n"
         parts.append(heading + "".join(lines))
     return "\n".join(parts)
@@ -138,6 +141,7 @@ PAGES = {
     "counters.md": counters_page,
     "dashboards.md": dashboards_page,
     "metrics.md": metrics_page,
+    "playbooks.md": lambda: playbooks_page(rules().values()),
     "rules.md": rules_page,
 }
 

@@ -44,7 +44,8 @@ def alerts_page() -> str:
 
 def _alert(alert: Alert) -> Iterator[str]:
     yield f"### {alert.name}\n"
-    yield f"{alert.severity}. {alert.action} Playbook `{alert.playbook}`, dashboard `{alert.dashboard}`.\n"
+    playbook = f"[{alert.playbook}](playbooks.md#{alert.playbook})"
+    yield f"{alert.severity}. {alert.action} Playbook {playbook}, dashboard [`{alert.dashboard}`](dashboards.md).\n"
     yield f"```promql\n{alert.expression(Profile.DCQCN_PFC)}\n```\n"
     facts = [
         ("for", shown(alert.hold) if alert.hold else ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,17 @@ _CHECK_SCHEMA = "netkit.check/1"
 def render_signals(readings: Readings) -> dict[str, Any]:
     """Return readings of signals as plain dicts."""
     return {"schema": SIGNALS_SCHEMA, "readings": {name: plain(one) for name, one in readings.items()}}
+
+
+def lines_of(readings: Readings) -> Iterator[str]:
+    """Give readings as lines to read: name, value and where it comes from."""
+    width = max(map(len, readings))
+    for name, one in readings.items():
+        if isinstance(one, Missing):
+            yield f"{name:{width}}  not seen: {one.detail or one.reason}"
+        else:
+            where = " ".join(f"{label}={value}" for label, value in one.where.items())
+            yield f"{name:{width}}  {one.value:g}  {where}".rstrip()
 
 
 def plain(one: Reading | Missing) -> dict[str, Any]:

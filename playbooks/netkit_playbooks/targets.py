@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from netkit_playbooks.signals import DEVICE_LABELS
+
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 VALUES = ("node", "device", "netdev", "gpu", "gang", "hostfile", "log", "to", "before")
 """Placeholders for one value, beside `{source}` and `{machine}`, which stand for options."""
@@ -50,7 +52,7 @@ class Target:
             yield from (
                 f"--{name}={value}" for name, value in (("node", self.node), ("cluster", self.cluster)) if value
             )
-            yield from (f"--label={name}={value}" for name, value in self.values.items())
+            yield from (f"--label={name}={self.values[name]}" for name in DEVICE_LABELS if name in self.values)
         elif self.snapshot is not None:
             yield from ("--snapshot", str(self.snapshot))
         else:
