@@ -57,6 +57,21 @@ def test_what_is_no_topology_is_refused_in_one_line(text: str | bytes) -> None:
     assert "\n" not in str(refused.value)
 
 
+def test_comments_are_skipped_as_nccl_skips_them() -> None:
+    """RCCL's own models begin with a comment that XML forbids; NCCL skips to the next `-->`, wherever it stands."""
+    plain = hgx()
+    told = "<!-------\n - how -- made\n ------->\n" + plain.replace("</system>", "<!-- <cpu/> --></system>")
+    assert read_topology(told, "x") == read_topology(plain, "x")
+
+
+def test_a_comment_without_an_end_is_refused_however_often_it_begins() -> None:
+    """Not quadratic: each beginning would otherwise be followed to the end of the file."""
+    started = time.process_time()
+    with pytest.raises(InputError, match="topology XML"):
+        read_topology("<system>" + "<!--" * 1_000_000, "hostile")
+    assert time.process_time() - started < 1.0
+
+
 ABSURD = [
     ("duplicate busid", system([gpu(0, "0000:01:00.0"), gpu(1, "0000:01:00.0")]), "appears twice", False),
     ("duplicate dev", system([nic(0, "0000:01:00.0", name="a"), nic(0, "0000:02:00.0", name="b")]), "mixes", False),
