@@ -51,6 +51,9 @@ def up(
     uplink_rate: Annotated[
         str | None, typer.Option("--uplink-rate", help="Rate of a leaf's uplink; default: enough for all its nodes.")
     ] = None,
+    uplinks: Annotated[
+        int, typer.Option("--uplinks", help="Equal-cost uplinks between two leaves, 1 to 8; leaves then route.")
+    ] = 1,
     name: Annotated[str, typer.Option("--name", help="Name of the lab.")] = DEFAULT_NAME,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="No namespaces: loopback processes that limit their own rate.")
@@ -73,7 +76,10 @@ def up(
         leaves=leaves,
         rate=None if rate == "none" else parse_rate_bytes_per_second(rate),
         uplink_rate=None if uplink_rate is None else parse_rate_bytes_per_second(uplink_rate),
+        uplinks=uplinks,
     )
+    if uplinks > 1 and emulate:
+        raise InputError(f"--uplinks {uplinks} with --emulate", "several uplinks in namespaces: only a kernel routes")
     if owner is not None and emulate:
         raise InputError("--while with --emulate", "--while for a lab of namespaces; an emulated lab runs nothing")
     transport = Transport.EMULATED if emulate else Transport.NAMESPACES
@@ -311,6 +317,8 @@ def _described(state: LabState) -> str:
     rate = "unshaped" if shape.rate is None else f"{show_line_rate(shape.rate)} a port"
     leaves = f"{shape.leaves} leaves a rail" if shape.leaves > 1 else "1 leaf a rail"
     uplink = f", {show_line_rate(shape.uplink_rate)} an uplink" if shape.uplink_rate and shape.leaves > 1 else ""
+    if shape.uplinks > 1:
+        uplink += f", {shape.uplinks} uplinks of equal cost"
     head = f"lab {state.name}: {shape.nodes} nodes x {shape.rails} rails, {rate}, {leaves}{uplink} ({state.transport})"
     faults = [f"  fault: {active}" for active in state.faults] or ["  no fault active"]
     return "\n".join([head, *faults])

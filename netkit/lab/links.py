@@ -13,6 +13,7 @@ from typing import Any
 from netkit.lab.effects import FABRIC, Device, settings
 from netkit.lab.enter import CLONE_NEWNET, join
 from netkit.lab.qdiscs import plant
+from netkit.lab.routed import forward, join_leaves
 from netkit.lab.shape import MTU_BYTES, Shape, Transport, leaf_name, port_name, spine_name
 
 # What a container runtime or a kernel does not let us set is left as it is: only steadiness depends on it.
@@ -31,6 +32,8 @@ def build(shape: Shape, fabric_fd: int, node_fds: Sequence[int]) -> None:
     """Make every link of the lab, up, addressed and shaped. The caller's own network namespace changes."""
     routes = {name: _open(descriptor) for name, descriptor in zip(shape.node_names, node_fds, strict=True)}
     routes[FABRIC] = fabric = _open(fabric_fd)
+    if shape.uplinks > 1:
+        forward()
     try:
         for rail in range(shape.rails):
             _rail(shape, rail, fabric, node_fds)
@@ -65,6 +68,9 @@ def _try_sysctl(key: str, value: str) -> None:
 
 
 def _rail(shape: Shape, rail: int, fabric: Any, node_fds: Sequence[int]) -> None:
+    if shape.uplinks > 1:
+        join_leaves(shape, rail, fabric, node_fds)
+        return
     cables = shape.cables(rail)
     for bridge in (*(leaf_name(rail, leaf) for leaf in range(shape.leaves)), *_spine(shape, rail)):
         fabric.link("add", ifname=bridge, kind="bridge", mtu=MTU_BYTES, br_stp_state=0, br_mcast_snooping=0, state="up")

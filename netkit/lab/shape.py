@@ -2,7 +2,8 @@
 
 Pure arithmetic on names and addresses. A node `n3` has one network device per rail (`rail0`, `rail1`, …); its other
 end is port `n3r1` of leaf bridge `r1l0` in the fabric. Two leaves of a rail are joined by one cable; more than two
-hang from a spine bridge `r1s`, one cable each.
+hang from a spine bridge `r1s`, one cable each. With several uplinks the two leaves are routers instead, and as many
+cables of equal cost lie between them; which one a connection takes follows from its addresses and ports.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from netkit.model.units import show_line_rate
 DEFAULT_NAME = "lab"
 NODES = range(2, 257)
 RAILS = range(1, 17)
+UPLINKS = range(1, 9)
 # GPUs, and NICs, of the made-up machine that every node carries; rail r is NIC r.
 MACHINE_NICS = 8
 # Below, one jumbo frame takes longer than a probe's patience; above, tbf and htb rates no longer fit 32 bits.
@@ -59,6 +61,8 @@ class Shape:
     leaves: int
     rate: float | None
     uplink_rate: float | None
+    uplinks: int = 1
+    """Cables between the two leaves of a rail; with more than one the leaves route."""
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -93,6 +97,12 @@ class Shape:
         """Return the links that join the leaves of one rail."""
         if self.leaves == 1:
             return ()
+        if self.uplinks > 1:
+            near, far = leaf_name(rail, 0), leaf_name(rail, 1)
+            return tuple(
+                Cable(leaf=near, device=f"{near}u{link}", far_bridge=far, far_device=f"{far}u{link}", far_is_leaf=True)
+                for link in range(self.uplinks)
+            )
         if self.leaves == 2:
             near, far = leaf_name(rail, 0), leaf_name(rail, 1)
             return (Cable(leaf=near, device=f"{near}u", far_bridge=far, far_device=f"{far}u", far_is_leaf=True),)
@@ -131,23 +141,33 @@ def checked_name(name: str) -> str:
 
 
 def checked_shape(
-    *, nodes: int, rails: int, leaves: int | None, rate: float | None, uplink_rate: float | None
+    *,
+    nodes: int,
+    rails: int,
+    leaves: int | None,
+    rate: float | None,
+    uplink_rate: float | None,
+    uplinks: int = 1,
 ) -> Shape:
     """Return the shape if a lab can have it; raise InputError otherwise.
 
-    `leaves` None means 2, or 1 below 4 nodes; `uplink_rate` None means enough for every node of the largest leaf.
+    `leaves` None means 2, or 1 below 4 nodes; `uplink_rate` None means enough for every node of the largest leaf,
+    all uplinks of it together.
     """
     _within("--nodes", nodes, NODES)
     _within("--rails", rails, RAILS)
     chosen = leaves if leaves is not None else (2 if nodes >= 4 else 1)
     _within("--leaves", chosen, range(1, nodes + 1))
+    _within("--uplinks", uplinks, UPLINKS)
+    if uplinks > 1 and chosen != 2:
+        raise InputError(f"--uplinks {uplinks} with {chosen} leaves", "several uplinks between 2 leaves: --leaves 2")
     if rate is None and uplink_rate is not None:
         raise InputError("--uplink-rate with --rate none", "an --uplink-rate only where --rate is given too")
     _rate_within("--rate", rate)
     if uplink_rate is None and rate is not None:
-        uplink_rate = min(rate * -(-nodes // chosen), RATE_BOUNDS[1])
+        uplink_rate = min(max(rate * -(-nodes // chosen) / uplinks, RATE_BOUNDS[0]), RATE_BOUNDS[1])
     _rate_within("--uplink-rate", uplink_rate)
-    return Shape(nodes=nodes, rails=rails, leaves=chosen, rate=rate, uplink_rate=uplink_rate)
+    return Shape(nodes=nodes, rails=rails, leaves=chosen, rate=rate, uplink_rate=uplink_rate, uplinks=uplinks)
 
 
 def node_index(shape: Shape, name: str) -> int:

@@ -167,6 +167,7 @@ def as_json(state: LabState) -> dict[str, Any]:
         "leaves": shape.leaves,
         "rate_bytes_per_second": shape.rate,
         "uplink_rate_bytes_per_second": shape.uplink_rate,
+        "uplinks": shape.uplinks,
         "addresses": {name: list(row) for name, row in state.addresses.items()},
         "leaf_of": dict(state.leaf_of),
         "faults": [_fault_json(fault) for fault in state.faults],
@@ -189,6 +190,7 @@ def _parsed(data: Any) -> LabState:
         leaves=int(data["leaves"]),
         rate=data["rate_bytes_per_second"],
         uplink_rate=data["uplink_rate_bytes_per_second"],
+        uplinks=int(data.get("uplinks", 1)),
     )
     keeper = data["keeper"]
     state = LabState(

@@ -500,6 +500,66 @@ def pair(agent: Agent, task: Task, command: Fields) -> Fields:
     return result
 
 
+def streams(agent: Agent, task: Task, command: Fields) -> Fields:
+    """Several connections to one peer at once, one direction: bytes per second they move together."""
+    rail = agent.rails[int(command["rail"])]
+    wait_s = float(command["connect_s"])
+    numbers = range(int(command["connections"]))
+    tokens = [hashlib.sha256(task.token + b"%d" % number).digest() for number in numbers]
+    if command["sends"]:
+        return {"bytes": sum(at_once(lambda token: dial_and_send(rail, command["peer"], token, task, wait_s), tokens))}
+    for token in tokens:
+        rail.expect(token)
+    receivers = [Receiver(rail.claim(token, task, wait_s), token, task, Pace(None)) for token in tokens]
+    marks = []  # type: list[tuple[float, int]]
+
+    def watch() -> None:
+        # From outside, so that no connection waits for another at either end of the window.
+        for pause in (float(command["warmup_s"]), float(command["seconds"])):
+            time.sleep(pause)
+            marks.append((clock(), sum(receiver.blocks for receiver in receivers) * BLOCK))
+
+    watcher, load = start_thread(watch), Load()
+    at_once(lambda receiver: drain_while(receiver, watcher), receivers)
+    result = load.since()
+    at_once(hang_up, receivers)
+    (begun, before), (ended, after) = marks
+    return dict(result, rate=(after - before) / (ended - begun), seconds=ended - begun)
+
+
+def dial_and_send(rail: Rail, peer: list[Any], token: bytes, task: Task, wait_s: float) -> int:
+    with rail.dial(peer, token, task, wait_s) as connection:
+        return int(send_stream(connection, token, task, Pace(None))["bytes"])
+
+
+def drain_while(receiver: Receiver, watcher: threading.Thread) -> None:
+    while watcher.is_alive():
+        receiver.need(1)
+
+
+def hang_up(receiver: Receiver) -> None:
+    with receiver.connection:
+        receiver.finish()
+
+
+def at_once(act: Callable[[Any], Any], things: list[Any]) -> list[Any]:
+    """Do the same with each thing in a thread of its own; the first fault is raised when all have ended."""
+    results = [None] * len(things)  # type: list[Any]
+
+    def one(index: int) -> None:
+        try:
+            results[index] = act(things[index])
+        except (OSError, Failure) as fault:
+            results[index] = fault
+
+    for thread in [start_thread(one, index) for index in range(len(things))]:
+        thread.join()
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return results
+
+
 def calibrate(_agent: Agent, task: Task, command: Fields) -> Fields:
     """What this processor alone moves over its loopback, sending and receiving on all rails at once."""
     rail = Rail("127.0.0.1")
@@ -777,7 +837,7 @@ class Agent:
             self.replies.send("heartbeat", stages={key: task.stage for key, task in list(self.tasks.items())})
 
 
-TASKS = {"pair": pair, "ring": ring, "calibrate": calibrate}  # type: Dict[str, Callable[[Agent, Task, Fields], Fields]]
+TASKS = {"pair": pair, "streams": streams, "ring": ring, "calibrate": calibrate}  # type: Dict[str, Callable[[Agent, Task, Fields], Fields]]
 
 
 def start_thread(target: Callable[..., None], *arguments: object) -> threading.Thread:
