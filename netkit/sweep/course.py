@@ -137,8 +137,9 @@ class Course:
 
     def _confirmed(self, setting: Setting, ratio: float) -> SweepReport:
         left = self.budget.trials - sum(trial.phase is not Phase.BASELINE for trial in self._trials)
-        floor = math.log1p(self.budget.smallest_effect)
-        wanted = min(max(pairs_needed(self._noise, max(ratio, floor)), FEWEST_PAIRS), MOST_PAIRS, left)
+        # The best of many looks is flattered: half of what it showed is what can be counted on.
+        expected = max(ratio / 2, math.log1p(self.budget.smallest_effect))
+        wanted = min(max(pairs_needed(self._noise, expected), FEWEST_PAIRS), MOST_PAIRS, left)
         ratios: list[float] = []
         for pair in self._pairs(setting, wanted):
             ratios.append(pair)

@@ -75,6 +75,14 @@ def test_two_leaves_share_one_cable_and_more_hang_from_a_spine(leaves: int, cabl
     assert len(shape.cables(0)) == cables
 
 
+def test_several_uplinks_are_as_many_cables_that_share_the_load() -> None:
+    """Each has a name of its own at either end, and together they carry what one would have."""
+    shape = checked_shape(nodes=8, rails=2, leaves=2, rate=100 * MBIT, uplink_rate=None, uplinks=4)
+    cables = [cable for rail in range(2) for cable in shape.cables(rail)]
+    assert len({name for cable in cables for name in (cable.device, cable.far_device)}) == 16
+    assert shape.uplink_rate == 100 * MBIT
+
+
 def test_payload_is_within_one_percent_of_the_wire() -> None:
     """Jumbo frames lose less than one percent to headers."""
     assert 0.99 < payload_rate(1.0) < 1.0
@@ -90,6 +98,8 @@ def test_payload_is_within_one_percent_of_the_wire() -> None:
         ({"leaves": 9}, "--leaves 9: accepted is 1 to 8 (did you mean '8'?)"),
         ({"rate": 1.0}, "--rate 8 bit/s: accepted is 1 Mbit/s to 32 Gbit/s, or none for unshaped"),
         ({"uplink_rate": 1.0}, "--uplink-rate 8 bit/s: accepted is 1 Mbit/s to 32 Gbit/s, or none for unshaped"),
+        ({"uplinks": 9}, "--uplinks 9: accepted is 1 to 8 (did you mean '8'?)"),
+        ({"uplinks": 4, "leaves": 3}, "--uplinks 4 with 3 leaves: accepted is several uplinks between 2 leaves"),
         ({"rate": None, "uplink_rate": MBIT}, "--uplink-rate with --rate none: accepted is"),
     ],
 )

@@ -44,6 +44,13 @@ def test_a_state_reads_back_as_it_was_written() -> None:
     assert from_json("a", json.dumps(as_json(state))) == state
 
 
+def test_a_state_of_before_there_were_several_uplinks_has_one() -> None:
+    """A lab that is up outlives an upgrade."""
+    data = as_json(kept_by(1, 2))
+    del data["uplinks"]
+    assert from_json("a", json.dumps(data)).shape.uplinks == 1
+
+
 def test_a_state_cut_at_any_byte_is_called_damaged() -> None:
     """Never half a lab: one line that says how to clear it."""
     text = json.dumps(as_json(kept_by(1, 2)))

@@ -100,6 +100,15 @@ def order_pair(agents: list[Agent], **more: Any) -> None:
         own.order("pair", **{**MEASURE, "rail": 0, "first": own is first, "peer": peer, "token": token, **more})
 
 
+def order_streams(agents: list[Agent], **more: Any) -> None:
+    sender, receiver = agents
+    token = secrets.token_hex(32)
+    for own, other in ((sender, receiver), (receiver, sender)):
+        peer = [LOOPBACK, other.ports[0]]
+        wanted = {"rail": 0, "sends": own is sender, "peer": peer, "token": token, "connections": 3}
+        own.order("streams", **{**MEASURE, **wanted, **more})
+
+
 def order_ring(agents: list[Agent], **more: Any) -> None:
     token = secrets.token_hex(32)
     for rank, agent in enumerate(agents):
@@ -162,6 +171,40 @@ def test_a_pair_measures_both_directions_and_both_ends_agree() -> None:
         assert second["sent"]["bytes"] == first["received"]["bytes"] > 0
         # Fewer than the 8 asked for when the machine is too busy to finish them in time.
         assert 5 <= len(first["received"]["rates"]) <= 8
+
+
+def test_several_connections_are_measured_as_one() -> None:
+    """The receiver tells what all of them moved in the window; the sender what it sent in all, which is no less."""
+    with running(2) as agents:
+        for agent in agents:
+            agent.open()
+        order_streams(agents)
+        sent, received = (agent.result() for agent in agents)
+        assert sent["ok"]
+        assert received["ok"]
+        assert received["seconds"] >= MEASURE["seconds"]
+        assert 0 < received["rate"] * received["seconds"] <= sent["bytes"]
+
+
+def test_connections_without_a_sender_end_as_a_time_out() -> None:
+    """No number comes of it."""
+    with running(2) as agents:
+        for agent in agents:
+            agent.open()
+        agents[1].order(
+            "streams",
+            **{
+                **MEASURE,
+                "connect_s": 0.3,
+                "rail": 0,
+                "sends": False,
+                "connections": 2,
+                "token": secrets.token_hex(32),
+            },
+        )
+        result = agents[1].result()
+        assert (result["ok"], result["reason"]) == (False, "timeout")
+        assert "rate" not in result
 
 
 @pytest.mark.parametrize("limited", ["tx_rate", "rx_rate"])
