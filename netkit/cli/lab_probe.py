@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def lab_request(
-    state: LabState, *, seed: int, seconds: float = 0.8, wire_rate: float | None = None
+    state: LabState,
+    *,
+    seed: int,
+    seconds: float = 0.8,
+    wire_rate: float | None = None,
+    python: str | None = None,
 ) -> tuple[ProbeRequest, Launcher]:
     """Return what to probe and how to reach it; `seconds` is measured time a direction, `wire_rate` bytes/s."""
     from netkit.probe.launchers import local, netns
@@ -28,7 +33,8 @@ def lab_request(
 
     emulated = state.transport is Transport.EMULATED
     members = tuple(
-        Member(name=node, python=sys.executable, options=tuple(state.enter(node))) for node in state.fabric.nodes
+        Member(name=node, python=python or sys.executable, options=tuple(state.enter(node)))
+        for node in state.fabric.nodes
     )
     request = ProbeRequest(
         name=state.name,

@@ -65,6 +65,10 @@ def lab(
     seed: SeedOption = None,
     line_rate: LineRateOption = None,
     seconds: SecondsOption = 0.8,
+    backend: BackendOption = Backend.SOCKET,
+    python: Annotated[
+        str | None, typer.Option("--python", help="Interpreter of the agents; default: netkit's own.")
+    ] = None,
     fail_on: FailOnOption = FailOn.WARNING,
     output: OutputOption = None,
     report: ReportOption = None,
@@ -85,9 +89,12 @@ def lab(
         output=output,
         report=report,
         textfile=textfile,
+        backend=BackendWishes(backend=backend),
     )
     state = load(name)
-    request, launcher = lab_request(state, seed=wishes.seed, seconds=wishes.seconds, wire_rate=wishes.wire_rate)
+    request, launcher = lab_request(
+        state, python=python, seed=wishes.seed, seconds=wishes.seconds, wire_rate=wishes.wire_rate
+    )
     end(probe(request, launcher, wishes, placement(state)), wishes)
 
 
@@ -179,6 +186,7 @@ def hosts(
     from netkit.probe.launchers.session import Member
     from netkit.probe.request import ProbeRequest
 
+    wanted = BackendWishes(backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size)
     wishes = checked_wishes(
         seed=seed,
         line_rate=line_rate,
@@ -187,11 +195,11 @@ def hosts(
         output=output,
         report=report,
         textfile=textfile,
+        backend=wanted,
     )
     names = tuple(host.name for host in parse_hostfile(small_text(hostfile, "a hostfile"), visible(str(hostfile), 200)))
     options = ssh_options(user, ssh_port, identity, ssh_config)
     require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
-    wanted = BackendWishes(backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size)
     request = ProbeRequest(
         name=visible(hostfile.stem, 64),
         transport=ssh.LAUNCHER.transport,
@@ -203,4 +211,4 @@ def hosts(
         seconds=wishes.seconds,
         start_seconds=start_seconds(len(names)),
     )
-    end(probe(wanted.applied_to(request), ssh.LAUNCHER, wishes), wishes)
+    end(probe(request, ssh.LAUNCHER, wishes), wishes)

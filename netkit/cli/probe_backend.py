@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}(?::[0-9]{1,3})?")
 _PROGRAMS = re.compile(r"/[A-Za-z0-9_./+-]{1,300}")
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}=[\x20-\x7e]{0,1000}")
+_GPU = re.compile(r"[0-9]{1,3}")
 _MOST_BYTES = 16 * 1024**3
+_RAILS = {
+    "devices": "RDMA devices in rail order: --hca mlx5_0,mlx5_1",
+    "accelerators": "accelerators in rail order: --gpus 0,1,2,3",
+    "either": "--hca mlx5_0,mlx5_1 (RDMA), or --interface or --subnet (sockets), in rail order",
+}
 
 
 class Backend(StrEnum):
@@ -29,6 +36,10 @@ class Backend(StrEnum):
     SOCKET = "socket"
     NCCL_TESTS = "nccl-tests"
     RCCL_TESTS = "rccl-tests"
+    TORCH = "torch"
+    PERFTEST = "perftest"
+    HCCL_TEST = "hccl-test"
+    CNCL = "cncl"
 
 
 BackendOption = Annotated[
@@ -62,29 +73,28 @@ class BackendWishes:
     settings: tuple[str, ...] = ()
     size: str = "256MiB"
 
-    @property
-    def module(self) -> str:
-        """The backend's module."""
-        return str(self.backend).replace("-", "_")
+    def __post_init__(self) -> None:
+        self._tuning()
 
     def applied_to(self, request: ProbeRequest) -> ProbeRequest:
         """Return the request with what these options ask for; raise InputError for what does not go together."""
         from dataclasses import replace
 
-        tuning, benchmark = self._tuning(), self._benchmark()
+        benchmark, tuning = self._benchmark(), self._tuning()
         if benchmark is None:
             given = next((name for name, value in self._given.items() if value), None)
             require(given is None, f"{given} with --backend socket", "one of the other backends")
             return request
-        named = f"--backend {self.backend}"
-        if benchmark.rails_are == "devices":
-            require(tuning.devices, f"{named} without --hca", "RDMA devices in rail order: --hca mlx5_0,mlx5_1")
-        elif benchmark.rails_are == "either":
-            accepted = "--hca mlx5_0,mlx5_1 (RDMA), or --interface or --subnet (sockets), in rail order"
-            require(tuning.devices or request.rails.named, f"{named} without rails", accepted)
-        rails = len(tuning.devices)
-        fits = not (rails and tuning.gpus) or len(tuning.gpus) == rails
-        require(fits, f"--gpus for {len(tuning.gpus)} rails with --hca for {rails}", "one GPU for each device")
+        said = {
+            "devices": tuning.devices,
+            "accelerators": tuning.gpus,
+            "either": tuning.devices or request.rails.named,
+            "addresses": True,
+        }
+        accepted = _RAILS.get(benchmark.rails_are, "")
+        require(said[benchmark.rails_are], f"--backend {self.backend} without rails", accepted)
+        counts = {len(listed) for listed in (tuning.devices, tuning.gpus) if listed}
+        require(len(counts) < 2, "--hca and --gpus of different lengths", "one GPU for each device")
         return replace(request, benchmark=benchmark, tuning=tuning)
 
     @property
@@ -94,31 +104,35 @@ class BackendWishes:
     def _benchmark(self) -> Benchmark | None:
         if self.backend is Backend.SOCKET:
             return None
-        found: Benchmark = import_module(f"netkit.probe.backends.{self.module}").BENCHMARK
+        module = self.backend.replace("-", "_")
+        found: Benchmark = import_module(f"netkit.probe.backends.{module}").BENCHMARK
         return found
 
     def _tuning(self) -> Tuning:
         from netkit.model.units import parse_size_bytes
         from netkit.probe.benchmark import Tuning
 
-        devices = self.hca.split(",") if self.hca is not None else []
-        for device in devices:
-            require(_DEVICE.fullmatch(device), f"--hca {visible(device, 80)!r}", "names of RDMA devices: mlx5_0,mlx5_1")
-        require(len(set(devices)) == len(devices), "--hca with one named twice", "each rail once")
-        gpus = self.gpus.split(",") if self.gpus is not None else []
-        for gpu in gpus:
-            require(gpu.isdecimal() and len(gpu) < 4, f"--gpus {visible(gpu, 80)!r}", "numbers such as 0,1,2,3")
-        programs = self.programs or ""
-        found = not programs or _PROGRAMS.fullmatch(programs)
-        require(found, f"--programs {visible(programs, 80)!r}", "the full path of a folder there")
-        for setting in self.settings:
-            require(_SETTING.fullmatch(setting), f"--env {visible(setting, 80)!r}", "NAME=VALUE")
+        folders = [self.programs] if self.programs is not None else []
+        _check("--programs", folders, _PROGRAMS, "the full path of a folder there")
+        _check("--env", self.settings, _SETTING, "NAME=VALUE")
         size = parse_size_bytes(self.size)
         require(1024 <= size <= _MOST_BYTES, f"--size {visible(self.size, 80)!r}", "1KiB to 16GiB")
         return Tuning(
-            devices=tuple(devices),
-            gpus=tuple(map(int, gpus)),
-            programs=programs,
+            devices=_listed("--hca", self.hca, _DEVICE, "names of RDMA devices: mlx5_0,mlx5_1"),
+            gpus=tuple(map(int, _listed("--gpus", self.gpus, _GPU, "numbers such as 0,1,2,3"))),
+            programs=self.programs or "",
             environment=dict(setting.split("=", 1) for setting in self.settings),
-            bytes=size,
+            bytes=size // 4 * 4,
         )
+
+
+def _listed(option: str, text: str | None, known: re.Pattern[str], accepted: str) -> tuple[str, ...]:
+    words = text.split(",") if text is not None else []
+    _check(option, words, known, accepted)
+    require(len(set(words)) == len(words), f"{option} with one named twice", "each rail once")
+    return tuple(words)
+
+
+def _check(option: str, words: Iterable[str], known: re.Pattern[str], accepted: str) -> None:
+    for word in words:
+        require(known.fullmatch(word), f"{option} {visible(word, 80)!r}", accepted)

@@ -13,6 +13,16 @@ import typer
 from netkit.cli.cluster import ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
 from netkit.cli.gang_choice import NameArgument, gang_at
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
+from netkit.cli.probe_backend import (
+    Backend,
+    BackendOption,
+    BackendWishes,
+    GpusOption,
+    HcaOption,
+    ProgramsOption,
+    SettingOption,
+    SizeOption,
+)
 from netkit.cli.probe_guard import AgainOption, GuardWishes, LockNamespaceOption, WaitOption, guard_of
 from netkit.cli.probe_options import (
     DryRunOption,
@@ -79,6 +89,12 @@ def gang(
     interface: InterfaceOption = None,
     subnet: SubnetOption = None,
     python: PythonOption = "python3",
+    backend: BackendOption = Backend.SOCKET,
+    hca: HcaOption = None,
+    gpus: GpusOption = None,
+    programs: ProgramsOption = None,
+    env: SettingOption = None,
+    size: SizeOption = "256MiB",
     image: ImageOption = None,
     probe_namespace: ProbeNamespaceOption = None,
     resource: ResourceOption = None,
@@ -120,6 +136,9 @@ def gang(
         output=output,
         report=report,
         textfile=textfile,
+        backend=BackendWishes(
+            backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size
+        ),
     )
     checked_python(python)
     rails = rail_choice(interface, subnet)

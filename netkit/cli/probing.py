@@ -25,6 +25,7 @@ from netkit.model.text import visible
 from netkit.model.units import parse_rate_bytes_per_second, show_duration, show_rate
 
 if TYPE_CHECKING:
+    from netkit.cli.probe_backend import BackendWishes
     from netkit.probe.launchers.session import Launcher
     from netkit.probe.rails import Network, RailChoice
     from netkit.probe.request import ProbeRequest
@@ -54,6 +55,7 @@ class Wishes:
     form: OutputForm
     report: Path | None
     textfile: Path | None
+    backend: BackendWishes | None = None
 
 
 def require(holds: object, given: str, accepted: str) -> None:
@@ -76,6 +78,7 @@ def checked_wishes(
     output: OutputForm | None,
     report: Path | None,
     textfile: Path | None,
+    backend: BackendWishes | None = None,
 ) -> Wishes:
     """Return the common options, or raise InputError before anything has started."""
     form = chosen_form(output)
@@ -94,6 +97,7 @@ def checked_wishes(
         form=form,
         report=report,
         textfile=textfile,
+        backend=backend,
     )
 
 
@@ -162,6 +166,7 @@ def probe(
     from netkit.probe.gang_targets import naming_pods
     from netkit.probe.run import run_probe
 
+    request = request if wishes.backend is None else wishes.backend.applied_to(request)
     report = run_probe(request, launcher, _Follower(live=sys.stderr.isatty()).tell)
     report = naming_pods(replace(report, placement=tuple(placement)), pods())
     for warning in report.warnings:

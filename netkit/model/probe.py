@@ -113,6 +113,7 @@ class Reading:
     `forward` is the rate from the first node of the pair to the second, `reverse` the other way; both None when
     `missing` says why. `spread` is the relative median absolute deviation over the iterations.
     `cpu_bound` marks a rate that the processors, not the network, set: it is never held against a link.
+    `tool_failed` marks a reading that is missing for what a benchmark did or did not do: it accuses no link either.
     """
 
     round: int
@@ -124,6 +125,7 @@ class Reading:
     spread: float | None = None
     cpu_bound: bool = False
     missing: Missing | None = None
+    tool_failed: bool = False
 
     @property
     def rate(self) -> float | None:

@@ -846,6 +846,16 @@ def start_thread(target: Callable[..., None], *arguments: object) -> threading.T
     return thread
 
 
+LEAVING = []  # type: list[Callable[[], None]]
+"""What is to be put in order before the agent ends by itself."""
+
+
+def leave(status: int) -> None:
+    for act in LEAVING:
+        act()
+    os._exit(status)
+
+
 def die_with_parent() -> None:
     try:
         import ctypes
@@ -863,7 +873,7 @@ def main() -> None:
     try:
         start = json.loads(sys.stdin.buffer.readline() or b"{}")
         replies = Replies(str(start["nonce"]))
-        expiry = threading.Timer(float(start["deadline_s"]), os._exit, (3,))
+        expiry = threading.Timer(float(start["deadline_s"]), leave, (3,))
         expiry.daemon = True
         expiry.start()
         agent = Agent(replies)
@@ -876,8 +886,8 @@ def main() -> None:
     except (ValueError, KeyError, TypeError) as fault:
         sys.stderr.write("netkit agent: cannot obey: %s: %s\n" % (type(fault).__name__, str(fault)[:200]))
         sys.stderr.flush()
-        os._exit(2)
-    os._exit(0)
+        leave(2)
+    leave(0)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ MYPY = False
 if MYPY:
     from typing import Any
 
-    from netkit.probe.agent import TASKS, Agent, Failure, Fields, Task, clock
+    from netkit.probe.agent import LEAVING, TASKS, Agent, Failure, Fields, Task, clock
 
 MOST_OUTPUT = 4 * 1024 * 1024
 """Bytes of one program's output that are sent back; of more than that nothing is."""
@@ -43,9 +43,14 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
+FOLDERS = set()  # type: set[str]
+"""Of programs that run now."""
+
+
 def find_programs(_agent: Agent, _task: Task, command: Fields) -> Fields:
     """Say where each program is, None where it is not; a name with a slash is looked for there and nowhere else."""
-    return {"found": {name: shutil.which(name) for name in command["names"]}}
+    path = command.get("env", {}).get("PATH")
+    return {"found": {name: shutil.which(name, path=path) for name in command["names"]}}
 
 
 def run_program(_agent: Agent, task: Task, command: Fields) -> Fields:
@@ -54,13 +59,24 @@ def run_program(_agent: Agent, task: Task, command: Fields) -> Fields:
     again_until = clock() + float(command.get("again_s", 0.0))
     while True:
         folder = tempfile.mkdtemp(prefix="netkit-")
+        FOLDERS.add(folder)
         try:
             done = run_in(folder, task, command)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
         if done["status"] == 0 or clock() > again_until:
             return done
         time.sleep(AGAIN_SECONDS)
+
+
+def remove(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    FOLDERS.discard(folder)
+
+
+def remove_all() -> None:
+    for folder in list(FOLDERS):
+        remove(folder)
 
 
 def run_in(folder: str, task: Task, command: Fields) -> Fields:
@@ -94,7 +110,8 @@ def run_in(folder: str, task: Task, command: Fields) -> Fields:
 def wait_for(process: subprocess.Popen[Any], output: str, task: Task) -> None:
     while process.poll() is None:
         if clock() > task.deadline:
-            raise Failure("timeout", "the deadline passed while %s: %s" % (task.stage, last_words(output)))
+            with open(output, "rb") as said:
+                raise Failure("timeout", "the deadline passed while %s: %s" % (task.stage, last_words(said)))
         if os.path.getsize(output) > MOST_OUTPUT:
             raise Failure("malformed", "more than %d bytes of output while %s" % (MOST_OUTPUT, task.stage))
         time.sleep(POLL_SECONDS)
@@ -121,10 +138,9 @@ def whole_text(path: str) -> str:
     return ""
 
 
-def last_words(path: str) -> str:
-    with open(path, "rb") as file:
-        file.seek(max(0, os.path.getsize(path) - LAST_WORDS))
-        lines = file.read().decode("utf-8", "replace").split("\n")
+def last_words(file: Any) -> str:
+    file.seek(max(0, os.fstat(file.fileno()).st_size - LAST_WORDS))
+    lines = file.read().decode("utf-8", "replace").split("\n")
     return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "it printed nothing")
 
 
@@ -132,7 +148,7 @@ class Worker:
     """A process of this interpreter, with site-packages, that answers one line of JSON with another."""
 
     def __init__(self, source: str, environment: dict[str, str]) -> None:
-        self.errors = tempfile.NamedTemporaryFile(prefix="netkit-")  # noqa: SIM115 - lives as long as the worker
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - without a name, and gone with the worker
         self.asked = 0
         self.buffer = b""
         self.process = subprocess.Popen(
@@ -150,7 +166,7 @@ class Worker:
             self.process.stdin.write(json.dumps(dict(question, number=self.asked)).encode("ascii") + b"\n")
             self.process.stdin.flush()
         except OSError:
-            raise Failure("absent", "the worker ended: " + last_words(self.errors.name)) from None
+            raise Failure("absent", "the worker ended: " + last_words(self.errors)) from None
         while True:
             answer = self.line(task)
             # An answer that came too late belongs to an earlier question.
@@ -167,7 +183,7 @@ class Worker:
             if select.select([self.process.stdout], [], [], 0.25)[0]:
                 data = os.read(self.process.stdout.fileno(), 65536)
                 if not data:
-                    raise Failure("absent", "the worker ended: " + last_words(self.errors.name))
+                    raise Failure("absent", "the worker ended: " + last_words(self.errors))
                 self.buffer += data
         line, _, self.buffer = self.buffer.partition(b"\n")
         try:
@@ -190,4 +206,5 @@ def ask_worker(_agent: Agent, task: Task, command: Fields) -> Fields:
     return WORKERS[name].ask(task, command["question"])
 
 
+LEAVING.append(remove_all)
 TASKS.update({"programs": find_programs, "run": run_program, "ask": ask_worker})

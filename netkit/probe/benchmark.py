@@ -72,13 +72,25 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a benchmark cannot measure, and what would help."""
+
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One command to the agent of one rank; it may take `seconds`."""
+    """One command to the agent of one rank; it may take `seconds`.
+
+    `source` is a module of `netkit.probe` whose text travels with it, where a worker is to be started.
+    """
 
     rank: int
     task: str
     command: Fields
     seconds: float
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +142,7 @@ class Benchmark(Protocol):
 
     @property
     def rails_are(self) -> str:
-        """What a rail must be named by: `devices`, `addresses`, or `either`."""
+        """What rails are told apart by: `devices`, `addresses`, `either` of them, or `accelerators`."""
 
     def programs(self, tuning: Tuning) -> Sequence[Program]:
         """Return what must be installed."""
@@ -138,7 +150,7 @@ class Benchmark(Protocol):
     def prepare(self, bench: Bench) -> Sequence[Order]:
         """Return what is done once, before anything is measured."""
 
-    def refusal(self, bench: Bench, results: Results) -> str | None:
+    def refusal(self, bench: Bench, results: Results) -> Refusal | None:
         """Say why nothing can be measured after that preparation, None when it can."""
 
     def pairs(self, bench: Bench, groups: Sequence[RailGroup], label: str) -> Work:

@@ -210,7 +210,8 @@ def _unmeasured(readings: Iterable[Reading], found: Iterable[ProbeFinding]) -> l
     gaps: dict[str, None] = {}
     for reading in readings:
         if reading.missing is not None and not any(_explains(finding, reading) for finding in dead):
-            gaps[f"{':'.join(reading.nodes)} rail {reading.rail} ({reading.missing.reason})"] = None
+            why = reading.missing.detail if reading.tool_failed else reading.missing.reason
+            gaps[f"{':'.join(reading.nodes)} rail {reading.rail} ({why})"] = None
         elif reading.cpu_bound and len(reading.nodes) == 2:
             gaps[f"{':'.join(reading.nodes)} rail {reading.rail} (bound by the processors)"] = None
     return list(gaps)

@@ -25,7 +25,7 @@ class DistanceReadings:
 
 @dataclass(slots=True)
 class Ledger:
-    """All pair readings so far. A rate that the processors set says nothing of a link and is left out."""
+    """All pair readings so far. What the processors set, or a benchmark failed at, says nothing of a link: left out."""
 
     fabric: Fabric
     by_distance: dict[Distance, DistanceReadings] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Ledger:
         """Take over the usable and the missing readings of pairs."""
         leaf_of = self.fabric.leaf_of.get
         for reading in readings:
-            if len(reading.nodes) != 2 or reading.cpu_bound:
+            if len(reading.nodes) != 2 or reading.cpu_bound or reading.tool_failed:
                 continue
             first, second = reading.nodes
             self._by_node.setdefault(first, []).append(reading)

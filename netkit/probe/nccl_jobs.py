@@ -26,6 +26,7 @@ from netkit.probe.benchmark import (
     Program,
     RailGroup,
     Rates,
+    Refusal,
     Results,
     Tuning,
     Work,
@@ -68,10 +69,10 @@ class NcclTests:
             run_order(0, "options", [bench.tuning.program(PROGRAM), "-h"], seconds=30.0, env=bench.tuning.environment)
         ]
 
-    def refusal(self, _bench: Bench, results: Results) -> str | None:
-        """Nothing is refused for its age."""
+    def refusal(self, _bench: Bench, results: Results) -> Refusal | None:
+        """Nothing is refused for its age, only a program that cannot even say its options."""
         said = output_of(results.get((0, "options")), PROGRAM)
-        return str(said) if isinstance(said, Missing) and said.reason is Reason.TIMEOUT else None
+        return Refusal(cause=str(said), remedy="see that it runs there with -h") if isinstance(said, Missing) else None
 
     def pairs(self, bench: Bench, groups: Sequence[RailGroup], label: str) -> Work:
         """Measure every group with the one all-reduce of its two ranks."""

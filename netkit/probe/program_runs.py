@@ -15,10 +15,12 @@ from netkit.model.missing import Missing
 from netkit.model.probe import Fabric, GangReading, Reading, Round, RoundKind
 from netkit.model.text import visible
 from netkit.probe.assembly import declared_fabric, from_nics
-from netkit.probe.benchmark import Bench, Benchmark, Measured, RailGroup, Rates, Results, Work
+from netkit.probe.benchmark import Bench, Benchmark, Measured, Program, RailGroup, Rates, Results, Tuning, Work
 from netkit.probe.benchmark import Order as ProgramOrder
+from netkit.probe.hostfile import is_host_name
 from netkit.probe.launchers.roll_call import Order, RollCall, Task
-from netkit.probe.rails import nic_of, rail_addresses
+from netkit.probe.launchers.session import Member
+from netkit.probe.rails import nic_of, nics, rail_addresses
 from netkit.probe.request import ProbeRequest
 
 if TYPE_CHECKING:
@@ -82,11 +84,17 @@ def carry_out(ranks: RollCall, orders: Sequence[ProgramOrder]) -> dict[Task, Fie
     """Send one wave of orders and return what came back."""
     if not orders:
         return {}
-    wave = [
-        Order(rank=one.rank, task=one.task, command={**one.command, "deadline_s": one.seconds, "token": ""})
-        for one in orders
-    ]
+    wave = [Order(rank=one.rank, task=one.task, command=_command(one)) for one in orders]
     return ranks.carry_out(wave, max(one.seconds for one in orders) + _ANSWER_SECONDS)
+
+
+def _command(order: ProgramOrder) -> Fields:
+    carried = {"source": _source(order.source)} if order.source else {}
+    return {**order.command, **carried, "deadline_s": order.seconds, "token": ""}
+
+
+def _source(module: str) -> str:
+    return files("netkit.probe").joinpath(module).read_text(encoding="utf-8")
 
 
 def begin(request: ProbeRequest, benchmark: Benchmark, ranks: RollCall) -> ProgramRuns:
@@ -98,14 +106,19 @@ def begin(request: ProbeRequest, benchmark: Benchmark, ranks: RollCall) -> Progr
     ranks.silence_seconds = SILENCE_SECONDS
     names = tuple(member.name for member in request.members)
     hellos = ranks.muster({"command": "hello"}, request.start_seconds)
-    by_address = not request.tuning.devices or request.rails.named
+    tuning = request.tuning
+    counted = len(tuning.devices) or (len(tuning.gpus) if benchmark.rails_are == "accelerators" else 0)
+    by_address = benchmark.rails_are == "addresses" or request.rails.named or not counted
     addresses = _addresses(request, names, hellos) if by_address else ()
+    if addresses and counted not in (0, len(addresses[0])):
+        cause = f"{counted} rails by device and {len(addresses[0])} by address"
+        raise ProbeError("choosing rails", cause, "name as many interfaces or subnets as devices")
     bench = Bench(
         names=names,
-        hosts=tuple(member.destination.rpartition("@")[2] or member.name for member in request.members),
+        hosts=tuple(_host(member, hello) for member, hello in zip(request.members, hellos, strict=True)),
         hostnames=tuple(visible(str(hello.get("hostname")), 255) for hello in hellos),
-        rails=len(request.tuning.devices) or len(addresses[0]),
-        tuning=request.tuning,
+        rails=counted or len(addresses[0]),
+        tuning=tuning,
         seconds=request.seconds,
         addresses=addresses,
         interfaces=tuple(
@@ -118,6 +131,14 @@ def begin(request: ProbeRequest, benchmark: Benchmark, ranks: RollCall) -> Progr
     line_rate, warnings = from_nics(request, bench.rails, hellos, addresses)
     fabric = replace(declared_fabric(request), rails=bench.rails, line_rate=line_rate)
     return ProgramRuns(benchmark=benchmark, bench=bench, fabric=fabric, ranks=ranks, warnings=warnings)
+
+
+def _host(member: Member, hello: Fields) -> str:
+    """Return what other members reach a member at: what ssh does, or, in a pod, its first address."""
+    if is_host_name(member.destination):
+        return member.destination
+    addresses = [address for nic in nics(hello) if nic.name != "lo" for address in nic.addresses]
+    return addresses[0] if addresses else member.name
 
 
 def _addresses(request: ProbeRequest, names: Sequence[str], hellos: Sequence[Fields]) -> tuple[tuple[str, ...], ...]:
@@ -135,15 +156,14 @@ def _interfaces(name: str, hello: Fields, addresses: Sequence[str]) -> tuple[str
 
 
 def _teach(ranks: RollCall, count: int) -> None:
-    source = files("netkit.probe").joinpath(_EXTENSION).read_text(encoding="utf-8")
-    command = {"command": "load", "name": _EXTENSION, "source": source}
+    command = {"command": "load", "name": _EXTENSION, "source": _source(_EXTENSION)}
     ranks.carry_out([Order(rank=rank, task="load", command=command) for rank in range(count)], _LOAD_SECONDS)
 
 
 def _look_for_programs(benchmark: Benchmark, bench: Bench, ranks: RollCall) -> None:
     needed = benchmark.programs(bench.tuning)
     orders = [
-        ProgramOrder(rank=rank, task="programs", command=_looking([one.name for one in needed]), seconds=_LOAD_SECONDS)
+        ProgramOrder(rank=rank, task="programs", command=_looking(needed, bench.tuning), seconds=_LOAD_SECONDS)
         for rank in range(len(bench.names))
     ]
     results = carry_out(ranks, orders) if needed else {}
@@ -156,8 +176,8 @@ def _look_for_programs(benchmark: Benchmark, bench: Bench, ranks: RollCall) -> N
             raise ProbeError(f"looking for {benchmark.title}", cause, program.remedy)
 
 
-def _looking(names: Sequence[str]) -> Mapping[str, object]:
-    return {"command": "programs", "names": list(names)}
+def _looking(needed: Sequence[Program], tuning: Tuning) -> Mapping[str, object]:
+    return {"command": "programs", "names": [one.name for one in needed], "env": dict(tuning.environment)}
 
 
 def _has(results: Results, rank: int, name: str) -> bool:
@@ -169,13 +189,13 @@ def _prepared(benchmark: Benchmark, bench: Bench, ranks: RollCall) -> Results:
     results = carry_out(ranks, benchmark.prepare(bench))
     why = benchmark.refusal(bench, results)
     if why is not None:
-        raise ProbeError(f"starting {benchmark.title}", why, "nothing was measured")
+        raise ProbeError(f"starting {benchmark.title}", why.cause, why.remedy)
     return results
 
 
 def _reading(bare: Reading, measured: Measured) -> Reading:
     if isinstance(measured, Missing):
-        return replace(bare, missing=measured)
+        return replace(bare, missing=measured, tool_failed=True)
     return replace(bare, forward=measured.forward, reverse=measured.reverse, spread=measured.spread)
 
 

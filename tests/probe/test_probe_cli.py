@@ -83,6 +83,19 @@ HOSTS_REFUSED = {
     "subnet that is none": (["--subnet", "ten"], "--subnet 'ten'"),
     "leaf of a stranger": (["--leaf", "node9:a"], "'node9'"),
     "both ways to name leaves": (["--leaf", "node1:a", "--leaf-file", "x"], "--leaf with --leaf-file"),
+    "unknown backend": (["--backend", "mpi"], "'mpi'"),
+    "device without a benchmark": (["--hca", "mlx5_0"], "--hca with --backend socket"),
+    "device that is an option": (["--backend", "perftest", "--hca=-R"], "--hca '-R'"),
+    "the same device twice": (["--backend", "perftest", "--hca", "mlx5_0,mlx5_0"], "--hca with one named twice"),
+    "no device": (["--backend", "perftest"], "--backend perftest without rails"),
+    "no rails for NCCL": (["--backend", "nccl-tests"], "--backend nccl-tests without rails"),
+    "no accelerators": (["--backend", "hccl-test"], "--gpus 0,1,2,3"),
+    "GPU that is none": (["--backend", "cncl", "--gpus", "0,x"], "--gpus 'x'"),
+    "more GPUs than devices": (["--backend", "nccl-tests", "--hca", "a", "--gpus", "0,1"], "of different lengths"),
+    "programs somewhere": (["--backend", "perftest", "--hca", "a", "--programs", "bin"], "--programs 'bin'"),
+    "setting without a value": (["--backend", "perftest", "--hca", "a", "--env", "X"], "--env 'X'"),
+    "setting over two lines": (["--backend", "perftest", "--hca", "a", "--env", "X=1\nY=2"], "--env 'X=1"),
+    "message too small": (["--backend", "perftest", "--hca", "a", "--size", "16B"], "--size '16B'"),
 }
 
 

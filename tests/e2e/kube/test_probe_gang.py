@@ -153,3 +153,13 @@ def test_an_image_without_the_interpreter_is_said_before_anything_starts(plane: 
     assert status == 3
     assert "8 of 8 pods cannot be probed now" in said
     assert "/no/such/python" in said
+
+
+@pytest.mark.usefixtures("train")
+def test_a_benchmark_that_is_not_in_the_pods_is_one_clear_line(plane: ControlPlane, folder: Path) -> None:
+    """The agents look for it over exec before anything runs: the nodes are named, and what to install."""
+    status, report, said = probe(plane, folder, "--yes", "--backend", "nccl-tests", "--programs", "/no/such/folder")
+    assert (status, report) == (3, {})
+    assert "no /no/such/folder/all_reduce_perf on probe-0, probe-1" in said.splitlines()[-1]
+    assert "--programs" in said.splitlines()[-1]
+    wait_until(lambda: not agents(), 10, lambda: f"agents {agents()} still run")
