@@ -12,6 +12,16 @@ import typer
 from netkit.cli.cluster import ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
 from netkit.cli.node_choice import ChosenNodes, chosen_nodes
 from netkit.cli.output import OutputOption, chosen_form
+from netkit.cli.probe_backend import (
+    Backend,
+    BackendOption,
+    BackendWishes,
+    GpusOption,
+    HcaOption,
+    ProgramsOption,
+    SettingOption,
+    SizeOption,
+)
 from netkit.cli.probe_gang import Prepared, agreed, measure
 from netkit.cli.probe_guard import AgainOption, GuardWishes, LockNamespaceOption, WaitOption
 from netkit.cli.probe_options import (
@@ -72,6 +82,12 @@ def nodes(
     interface: InterfaceOption = None,
     subnet: SubnetOption = None,
     python: PythonOption = "python3",
+    backend: BackendOption = Backend.SOCKET,
+    hca: HcaOption = None,
+    gpus: GpusOption = None,
+    programs: ProgramsOption = None,
+    env: SettingOption = None,
+    size: SizeOption = "256MiB",
     image: ImageOption = None,
     namespace: NamespaceOption = None,
     resource: ResourceOption = None,
@@ -109,6 +125,9 @@ def nodes(
         output=output,
         report=report,
         textfile=textfile,
+        backend=BackendWishes(
+            backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size
+        ),
     )
     checked_python(python)
     networks = checked_networks(network or [])

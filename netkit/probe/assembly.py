@@ -78,12 +78,12 @@ def assemble(request: ProbeRequest, ranks: RollCall) -> Assembly:
 def from_nics(
     request: ProbeRequest, rails: int, hellos: Sequence[Fields], addresses: Sequence[Sequence[str]]
 ) -> tuple[float | None, tuple[str, ...]]:
-    """Return the line rate's payload, and what differs between the hosts' NICs; by RDMA device, no NIC is known."""
+    """Return the line rate's payload, and what differs between the hosts' NICs."""
     names = [member.name for member in request.members]
     mtus: list[int] = []
     warnings = []
     for rail in range(rails):
-        row = {name: nic_of(hello, own[rail]) for name, hello, own in zip(names, hellos, addresses, strict=False)}
+        row = {name: nic_of(hello, own[rail]) for name, hello, own in zip(names, hellos, addresses, strict=True)}
         mtus += [nic.mtu for nic in row.values() if nic and nic.mtu]
         if (difference := differences(row)) is not None:
             warnings.append(f"rail {rail}: {difference}")

@@ -104,20 +104,35 @@ def begin(request: ProbeRequest, benchmark: Benchmark, ranks: RollCall) -> Progr
         ProbeError: a program is missing somewhere, a host does not have the rails asked for, or it cannot start.
     """
     ranks.silence_seconds = SILENCE_SECONDS
-    names = tuple(member.name for member in request.members)
+    names = [member.name for member in request.members]
     hellos = ranks.muster({"command": "hello"}, request.start_seconds)
+    bench = _bench(request, benchmark, hellos)
+    _teach(ranks, len(names))
+    _look_for_programs(benchmark, bench, ranks)
+    bench = replace(bench, prepared=_prepared(benchmark, bench, ranks))
+    # Between devices there is no MTU of an interface to reckon with: what the link is sold as is what it is held to.
+    by_wire: tuple[float | None, tuple[str, ...]] = (request.wire_rate or request.line_rate, ())
+    rate, warnings = from_nics(request, bench.rails, hellos, bench.addresses) if bench.addresses else by_wire
+    fabric = replace(declared_fabric(request), rails=bench.rails, line_rate=rate)
+    return ProgramRuns(benchmark=benchmark, bench=bench, fabric=fabric, ranks=ranks, warnings=warnings)
+
+
+def _bench(request: ProbeRequest, benchmark: Benchmark, hellos: Sequence[Fields]) -> Bench:
+    """Return what the members' hellos and the user's words make of the gang."""
     tuning = request.tuning
+    names = tuple(member.name for member in request.members)
     counted = len(tuning.devices) or (len(tuning.gpus) if benchmark.rails_are == "accelerators" else 0)
-    by_address = benchmark.rails_are == "addresses" or request.rails.named or not counted
+    by_address = benchmark.rails_are == "addresses" or not counted
     addresses = _addresses(request, names, hellos) if by_address else ()
-    if addresses and counted not in (0, len(addresses[0])):
-        cause = f"{counted} rails by device and {len(addresses[0])} by address"
-        raise ProbeError("choosing rails", cause, "name as many interfaces or subnets as devices")
-    bench = Bench(
+    rails = len(addresses[0]) if addresses else counted
+    if any(len(listed) not in (0, rails) for listed in (tuning.devices, tuning.gpus)):
+        cause = f"{rails} rails with {len(tuning.devices)} devices and {len(tuning.gpus)} GPUs"
+        raise ProbeError("choosing rails", cause, "name as many interfaces or subnets as devices and GPUs")
+    return Bench(
         names=names,
         hosts=tuple(_host(member, hello) for member, hello in zip(request.members, hellos, strict=True)),
         hostnames=tuple(visible(str(hello.get("hostname")), 255) for hello in hellos),
-        rails=counted or len(addresses[0]),
+        rails=rails,
         tuning=tuning,
         seconds=request.seconds,
         addresses=addresses,
@@ -125,12 +140,6 @@ def begin(request: ProbeRequest, benchmark: Benchmark, ranks: RollCall) -> Progr
             _interfaces(name, hello, own) for name, hello, own in zip(names, hellos, addresses, strict=False)
         ),
     )
-    _teach(ranks, len(names))
-    _look_for_programs(benchmark, bench, ranks)
-    bench = replace(bench, prepared=_prepared(benchmark, bench, ranks))
-    line_rate, warnings = from_nics(request, bench.rails, hellos, addresses)
-    fabric = replace(declared_fabric(request), rails=bench.rails, line_rate=line_rate)
-    return ProgramRuns(benchmark=benchmark, bench=bench, fabric=fabric, ranks=ranks, warnings=warnings)
 
 
 def _host(member: Member, hello: Fields) -> str:

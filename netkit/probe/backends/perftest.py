@@ -134,7 +134,8 @@ class Perftest:
             run_order(
                 writer,
                 task,
-                [*words, *file, _address(bench, listener, group.rail)],
+                # Where the two agree on their queue pairs; the traffic itself follows the device.
+                [*words, *file, bench.hosts[listener]],
                 seconds=limit,
                 env=env,
                 keep=RESULT if file else "",
@@ -150,11 +151,6 @@ def _task(label: str, group: RailGroup, way: str) -> str:
 def _writes_json(bench: Bench) -> bool:
     said = bench.prepared.get((0, "options"), {}).get("output")
     return isinstance(said, str) and "--out_json_file" in said
-
-
-def _address(bench: Bench, rank: int, rail: int) -> str:
-    """Return where the two ends agree on their queue pairs; the traffic itself follows the device."""
-    return bench.addresses[rank][rail] if bench.addresses else bench.hosts[rank]
 
 
 def _measured(bench: Bench, group: RailGroup, label: str, results: Results) -> Measured:
