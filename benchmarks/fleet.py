@@ -30,6 +30,7 @@ HEALTHY_RATES: Mapping[str, float] = {
     "pfc_pause_frames_total": 40.0,
     "gpu_nvlink_bytes_total": 2e11,
     "nccl_probe_runs_total": 1 / 1800,
+    "process_cpu_seconds_total": 0.004,
 }
 """Growth a second of busy and healthy, by the end of the name; every other counter stands still."""
 HEALTHY_VALUES: Mapping[str, float] = {
@@ -58,6 +59,7 @@ HEALTHY_VALUES: Mapping[str, float] = {
     "row_remap_pending": 0.0,
     "finding_slowdown_ratio": 0.31,
     "last_success_timestamp_seconds": 0.0,
+    "process_resident_memory_bytes": 33e6,
 }
 FAULTS: Mapping[str, float] = {
     "pfc_pause_seconds_total": 0.55,

@@ -21,16 +21,20 @@ import pytest
 import yaml
 
 from benchmarks.fleet import Fleet, openmetrics
+from netkit.catalogue.metric_rows import link
+from netkit.catalogue.rules import CONGESTED_3D, CONGESTED_5M
 from netkit.sources.prometheus import Prometheus
 from netkit_dashboards.finalise import dashboard
-from netkit_dashboards.forms import RuleFormat
+from netkit_dashboards.forms import RuleFormat, Theme
 from netkit_dashboards.lint.reading import Document, targets
 from netkit_dashboards.preview.answers import Span, asked
-from netkit_dashboards.preview.pages import variables
+from netkit_dashboards.preview.pages import pages, variables
 from netkit_dashboards.rule_delivery import rule_files
 from netkit_dashboards.rule_file import Rendering
 from netkit_dashboards.shelf import boards, panel_ids
 from tests.dashboards.free_port import free_port
+from tests.e2e.browser import Page, running
+from tests.e2e.page_checks import FAULTS
 
 pytestmark = [
     pytest.mark.e2e,
@@ -38,6 +42,11 @@ pytestmark = [
 ]
 NODES = Path(__file__).parents[1] / "nodes"
 RECORDED = ("healthy-hgx", "roce-two-rails", "mlx5-counters", "saturated-infiniband")
+DAY, HOUR_MINUTES = 1440, 60
+"""Minutes."""
+CONGESTED_SHARE = 0.02
+FLAPS = link.DOWNS.name
+_HEIGHT = "document.documentElement.scrollHeight"
 STEP = 15
 HISTORY = 40 * 60
 
@@ -58,7 +67,7 @@ def scrape_config(ports: dict[str, int], own: int) -> dict[str, Any]:
         }
         for name, port in ports.items()
     ]
-    itself = {"targets": [f"127.0.0.1:{own}"], "labels": {"cluster": "recorded"}}
+    itself = {"targets": [f"127.0.0.1:{own}"], "labels": {"cluster": "c1"}}
     rail = {"source_labels": ["device"], "regex": r"\D*(?:\d+\D+)*?(\d+)", "target_label": "rail"}
     return {
         "global": {"scrape_interval": "1s", "evaluation_interval": "2s"},
@@ -71,12 +80,28 @@ def scrape_config(ports: dict[str, int], own: int) -> dict[str, Any]:
 
 
 def backfill(folder: Path, end: float) -> None:
-    history = folder / "history.om"
-    with history.open("w") as file:
-        file.writelines(openmetrics(Fleet(nodes=2, rails=8, start=end - HISTORY, end=end, step=STEP, ill=1)))
-    command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(history), str(folder / "data")]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
-    history.unlink()
+    """Write history; in two files, for promtool reads a file whole for every two hours of it."""
+    fleet = Fleet(nodes=2, rails=8, start=end - HISTORY, end=end, step=STEP, ill=1)
+    for lines in (openmetrics(fleet), days_before(end)):
+        history = folder / "history.om"
+        with history.open("w") as file:
+            file.writelines(lines)
+        command = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(history), str(folder / "data")]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        history.unlink()
+
+
+def days_before(end: float) -> Iterator[str]:
+    """Three days of cluster `long`: ports congested two hundredths of the time, a link that flapped five hours ago."""
+    yield f"# TYPE {CONGESTED_5M.name} gauge\n"
+    inside = 'cluster="long",job="netkit",instance="fleet"'
+    for minute in range(0, 3 * DAY, 4):
+        yield f"{CONGESTED_5M.name}{{{inside}}} {CONGESTED_SHARE} {end - 60 * (3 * DAY - minute)}\n"
+    yield f"# TYPE {FLAPS.removesuffix('_total')} counter\n"
+    inside = 'cluster="long",job="netkit",instance="n1:9879",node="n1",rail="0",device="mlx5_0",netdev="eth0"'
+    for minute in range(0, 6 * HOUR_MINUTES, 4):
+        yield f"{FLAPS}{{{inside}}} {2 if minute >= HOUR_MINUTES else 0} {end - 60 * (6 * HOUR_MINUTES - minute)}\n"
+    yield "# EOF\n"
 
 
 def is_ready(url: str) -> bool:
@@ -194,3 +219,37 @@ def test_the_faulty_node_pages(watched: Watched) -> None:
     answers = Prometheus(watched.url).instant('ALERTS{alertstate="firing",cluster="c1",node="n1"}', time.time())
 
     assert {answer.labels["alertname"] for answer in answers} >= {"PfcStormPauseDisabled", "GpuXidHardware"}
+
+
+def test_long_windows_read_the_days_before(watched: Watched) -> None:
+    """What is averaged over three days and counted over six hours comes from history, and pages."""
+    source, now = Prometheus(watched.url), time.time()
+    (average,) = source.instant(f'{CONGESTED_3D.name}{{cluster="long"}}', now)
+    answers = source.over(f'{CONGESTED_5M.name}{{cluster="long"}}', now - 60 * 3 * DAY, now, 3600)
+    firing = source.instant('ALERTS{cluster="long",alertname="RdmaLinkFlapping",alertstate="firing"}', now)
+
+    assert average.points[-1][1] == pytest.approx(CONGESTED_SHARE)
+    assert len(answers[0].points) >= 71
+    assert len(firing) == 1
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with running(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+@pytest.mark.parametrize("theme", [Theme.LIGHT, Theme.DARK])
+def test_pages_can_be_read_at_night(watched: Watched, browser: Page, tmp_path: Path, theme: Theme) -> None:
+    """Every dashboard of the fleet with a fault: nothing cut, no panel without data, text and lines that stand out."""
+    span = f"{round((time.time() - watched.history_end + HISTORY) / 60)}m"
+    faults = []
+    for name, text in pages(watched.url, span, {"cluster": "c1"}, theme).items():
+        (tmp_path / name).write_text(text)
+        browser.open(tmp_path / name, width=1280, height=900, scheme="light")
+        browser.open(tmp_path / name, width=1280, height=browser.evaluate(_HEIGHT), scheme="light")
+        (tmp_path / f"{name}.{theme}.png").write_bytes(browser.screenshot())
+        faults += [f"{name}: {fault}" for fault in browser.evaluate(FAULTS)]
+        assert browser.complaints == []
+
+    assert faults == []

@@ -142,11 +142,18 @@ _PLACE = Row(
             kind=Kind.TABLE,
             title="Row remaps",
             description="GPUs that replaced rows of memory, and those that cannot any more. Playbook: gpu-xid.",
-            queries=(Query(expr=f"{_ASK.value(gpu.REMAP_FAILED)} == 1 or {_ASK.value(gpu.REMAP_PENDING)} == 1"),),
+            queries=(
+                Query(
+                    expr=(
+                        f'label_replace({_ASK.value(gpu.REMAP_FAILED)} == 1, "remap", "failed", "", "")'
+                        f' or label_replace({_ASK.value(gpu.REMAP_PENDING)} == 1, "remap", "pending", "", "")'
+                    ),
+                ),
+            ),
             columns=(
                 Column(field="node", heading="Node"),
                 Column(field="gpu", heading="GPU"),
-                Column(field="__name__", heading="What"),
+                Column(field="remap", heading="Remap"),
                 Column(
                     field="Value",
                     heading="Stands",

@@ -67,7 +67,9 @@ def lines(source: Prometheus, panel: Mapping[str, Any], variables: Mapping[str, 
         if target["instant"]:
             answers: Sequence[Answer] = source.instant(expression, span.end)
         else:
-            answers = source.over(expression, span.start, span.end, step)
+            # Points end with the span: a step of an hour shows the last hour, not the one before the first.
+            points = (span.end - span.start) // step
+            answers = source.over(expression, span.end - points * step, span.end, step)
         found += [Line(name=legend(target, one), letter=target["refId"], answer=one) for one in answers]
     return found
 

@@ -130,7 +130,7 @@ def _legend(panel: Mapping[str, Any], lines: Sequence[Line], drawn: Sequence[Str
         f"<td>{escape(shown(_largest(line), unit))}</td></tr>"
         for line, name in zip(lines, names, strict=True)
     )
-    return f'<table class="legend"><tr><th></th><th>Last</th><th>Max</th></tr>{rows}</table>'
+    return f'<div class="key"><table class="legend"><tr><th></th><th>Last</th><th>Max</th></tr>{rows}</table></div>'
 
 
 def _last(line: Line) -> float:

@@ -16,6 +16,7 @@ STYLE = (
     "h3{font-size:12.5px;font-weight:600;margin:0 0 4px;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}"
     ".body{flex:1;min-height:0;overflow:auto;display:flex;flex-direction:column}"
     "svg{width:100%;height:auto;display:block;flex:none}"
+    ".key{flex:1;min-height:0;overflow:auto}"
     ".line{fill:none;stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round}"
     ".grid{stroke:var(--grid);stroke-width:1}.tick{fill:var(--soft);font-size:11px}"
     ".word{fill:#fff;font-size:11px;paint-order:stroke;stroke:rgba(0,0,0,.55);stroke-width:2px}"
