@@ -6,6 +6,7 @@ import json
 import math
 import re
 from typing import Any
+from urllib.parse import unquote_plus
 
 import promql_parser
 import pytest
@@ -81,6 +82,22 @@ def test_every_board_and_every_type_of_panel_is_drawn() -> None:
         Kind.STATE_TIMELINE,
         Kind.STATUS_HISTORY,
     }
+
+
+def test_the_list_of_alerts_is_narrowed_too() -> None:
+    """The choice of a cluster holds for what fires in it."""
+    asked_for: list[str] = []
+
+    def answered(one: Asked) -> Reply:
+        asked_for.append(unquote_plus(one.body.decode()))
+        return answer(one, {"severity": "critical", "alertname": "RdmaPortDown"})
+
+    with serving(answered) as server:
+        pages(server.url, "1h", {"cluster": "c1"}, Theme.LIGHT)
+
+    lists = [text for text in asked_for if text.startswith('query=ALERTS{alertstate="firing"')]
+    assert lists
+    assert all('cluster=~"c1"' in text for text in lists)
 
 
 def test_nothing_there_is_said_and_never_zero() -> None:

@@ -14,13 +14,15 @@ from netkit.model.text import visible
 from netkit.sources.prometheus import Prometheus
 from netkit_dashboards.forms import Theme
 from netkit_dashboards.preview import charts, figures
-from netkit_dashboards.preview.answers import Line, Span, lines
+from netkit_dashboards.preview.answers import Line, Span, asked, lines
 from netkit_dashboards.preview.style import STYLE
 
 _COLUMN, _LINE, _HEAD, _LEGEND_LINE = 49, 38, 58, 19
 """Pixels of a grid column and of a grid line, of a panel's head, of a line of its legend."""
 _MOST_LEGEND = 6
 _LEAST_CHART = 90
+_OF_ALERTS = ("cluster", "node")
+"""Variables that narrow the list of alerts too."""
 
 
 def page(board: Mapping[str, Any], source: Prometheus, variables: Mapping[str, str], span: Span, theme: Theme) -> str:
@@ -78,8 +80,7 @@ def _body(panel: Mapping[str, Any], source: Prometheus, variables: Mapping[str, 
     if panel["type"] == "text":
         return figures.text(panel)
     if panel["type"] == "alertlist":
-        firing = source.instant(select(ALERTS, {"alertstate": "firing"}, {"fabric_profile": ".+"}), span.end)
-        return figures.alert_list([Line(name="", letter="A", answer=one) for one in firing])
+        return _alerts(source, variables, span)
     found = lines(source, panel, variables, span)
     if not found:
         return f'<p class="nothing">{escape(panel["fieldConfig"]["defaults"]["noValue"])}</p>'
@@ -87,6 +88,13 @@ def _body(panel: Mapping[str, Any], source: Prometheus, variables: Mapping[str, 
         return _FIGURES[panel["type"]](panel, found)
     width, height = _paper(panel, found)
     return _CHARTS[panel["type"]](panel, found, span, width, height)
+
+
+def _alerts(source: Prometheus, variables: Mapping[str, str], span: Span) -> str:
+    chosen = {name: f"${name}" for name in _OF_ALERTS if name in variables}
+    firing = select(ALERTS, {"alertstate": "firing"}, {"fabric_profile": ".+", **chosen})
+    found = source.instant(asked(firing, variables, 0, span), span.end)
+    return figures.alert_list([Line(name="", letter="A", answer=one) for one in found])
 
 
 def _paper(panel: Mapping[str, Any], found: Sequence[Line]) -> tuple[int, int]:

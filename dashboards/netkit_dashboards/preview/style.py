@@ -1,7 +1,7 @@
 """The style sheet of the pages; every colour of text stands out at least 4.5 to 1 on its background."""
 
-_DARK = "--back:#111217;--panel:#181b1f;--edge:#2c2f36;--ink:#d8d9e0;--soft:#a3a6b0;--grid:#2a2d34"
-_LIGHT = "--back:#f4f5f5;--panel:#ffffff;--edge:#d9dade;--ink:#24292e;--soft:#5a6068;--grid:#e6e7ea"
+_DARK = "color-scheme:dark;--back:#111217;--panel:#181b1f;--edge:#2c2f36;--ink:#d8d9e0;--soft:#a3a6b0;--grid:#2a2d34"
+_LIGHT = "color-scheme:light;--back:#f4f5f5;--panel:#ffffff;--edge:#d9dade;--ink:#24292e;--soft:#5a6068;--grid:#e6e7ea"
 
 STYLE = (
     f":root{{{_LIGHT}}}"
