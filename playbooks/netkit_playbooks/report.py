@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netkit.model.missing import Missing
-from netkit.report.blocks import Banner, Block, Heading, Listing, Prose, Tone
+from netkit.report.blocks import Banner, Block, Cell, Column, Heading, Listing, Prose, Table, Tone
 from netkit_playbooks.documents import plain
 from netkit_playbooks.ranking import Ranked, State, Verdict, Weighed
 from netkit_playbooks.readings import Readings
@@ -81,8 +81,19 @@ def blocks(run: Run) -> Iterator[Block]:
         )
     yield Heading(text="Steps")
     for step in run.steps:
-        yield Prose(text=f"{step.outcome.value}: {step.step.ask} netkit {shlex.join(step.command)}")
+        yield Prose(text=f"{step.step.id}: {step.outcome.value}. {step.step.ask}")
         yield Prose(text=f"expected {step.expected}; seen {step.seen}. {_next(step)}".rstrip(), indent=4)
+    yield _commands(run)
+
+
+def _commands(run: Run) -> Table:
+    # Cells are never wrapped, so that a command can be copied whole.
+    rows = (
+        (Cell(text=one.step.id), Cell(text=one.step.kind), Cell(text=f"netkit {shlex.join(one.command)}"))
+        for one in run.steps
+    )
+    columns = tuple(Column(title=title) for title in ("step", "kind", "command"))
+    return Table(title="Commands", columns=columns, rows=tuple(rows))
 
 
 def _banner(run: Run) -> Banner:
@@ -99,6 +110,8 @@ def _named(run: Run) -> Iterator[Block]:
     cause = run.ranking.cause
     if cause is not None:
         yield Prose(text=f"Do: {cause.fix}")
+        if cause.fix_step:
+            yield Prose(text=f"By: the step {cause.fix_step} below, which asks first and prints the way back.")
         yield Prose(text=f"Escalate to: {cause.escalate_to}")
     elif run.ranking.missing:
         yield Listing(title="Not seen, and it could decide", items=run.ranking.missing)

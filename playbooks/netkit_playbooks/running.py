@@ -94,6 +94,16 @@ _ASKS = {
 }
 
 
+def fix_of(done: Run, target: Target) -> tuple[str, ...]:
+    """Return the command that mends the named cause; empty where it is work by hand, or something is not known."""
+    cause = done.ranking.cause
+    step = None if cause is None else done.playbook.step(cause.fix_step)
+    try:
+        return () if step is None else target.fill(step.run)
+    except UnfilledError:
+        return ()
+
+
 def judge(expect: tuple[Predicate, ...], found: Readings, answer: Answer) -> tuple[Outcome, str]:
     """Return whether everything expected is so, and what was seen."""
     answers = [one.holds(found) for one in expect]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netkit.report.blocks import Block, Prose, Tone
+from netkit.report.blocks import Block, Cell, Column, Heading, Prose, Table, Tone
 from netkit_playbooks import report
 from netkit_playbooks.playbook import Playbook
 from netkit_playbooks.running import Netkit, Run, run
@@ -15,6 +15,7 @@ from netkit_playbooks.targets import Target
 from netkit_playbooks.webhook import Incident
 
 SCHEMA = "netkit.playbook-alerts/1"
+_NOT_OURS = "no playbook: not an alert of netkit"
 MOST_RUNS = 20
 """More alerts than these at once are one incident: whoever is on call starts with the first."""
 
@@ -81,12 +82,33 @@ def blocks(found: Sequence[Lead], incidents: Sequence[Incident]) -> Iterator[Blo
     if not found:
         yield Prose(text="No alert of this notification fires.", tone=Tone.GOOD)
     for one in found:
-        yield Prose(text=f"{one.incident.alert} on {one.incident.node or 'the fleet'}", tone=Tone.STRONG)
-        if one.playbook is None:
-            yield Prose(text="is not an alert of netkit: no playbook names it.", indent=4)
-        elif one.run is None:
-            yield Prose(text=f"{one.playbook.title}: {shlex.join(one.command)}", indent=4)
-        else:
+        if one.run is not None:
+            yield Heading(text=f"{one.incident.alert} on {_place(one.incident)}")
             yield from report.blocks(one.run)
+    unrun = [one for one in found if one.run is None]
+    if unrun:
+        yield _table(unrun)
     if more := left_out(incidents):
         yield Prose(text=f"{more} more firing alerts were left out.", tone=Tone.WARN)
+
+
+def _place(incident: Incident) -> str:
+    return incident.node or "the fleet"
+
+
+def _table(unrun: Sequence[Lead]) -> Table:
+    # Cells are never wrapped, so that a command can be copied whole.
+    rows = (
+        (
+            Cell(text=one.incident.alert),
+            Cell(text=_place(one.incident)),
+            Cell(text=shlex.join(one.command) or _NOT_OURS),
+        )
+        for one in unrun
+    )
+    columns = tuple(Column(title=title) for title in ("alert", "on", "run"))
+    return Table(title="Not run", columns=columns, rows=tuple(rows))
+
+
+def _cell(text: str) -> Cell:
+    return Cell(text=text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shlex
 import shutil
 import subprocess
@@ -32,16 +34,29 @@ def inside(tmp_path: Path) -> Iterator[Run]:
             assert held.stderr is not None
             pytest.skip(f"no namespace here: {held.stderr.read().decode().strip()}")
 
-    def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, check: bool = True, answer: str = "") -> subprocess.CompletedProcess[str]:
         enter = ["nsenter", "--net", "--target", str(held.pid), *words]
+        if answer:
+            return on_a_terminal(enter, answer)
         return subprocess.run(enter, check=check, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
     yield run
     held.communicate(timeout=20)
 
 
-def netkit(inside: Run, *words: str) -> subprocess.CompletedProcess[str]:
-    return inside(sys.executable, "-m", "netkit", *words, check=False)
+def on_a_terminal(words: list[str], answer: str) -> subprocess.CompletedProcess[str]:
+    """Run with a terminal for questions, and type this answer into it."""
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        return subprocess.run(words, check=False, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE, text=True)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def netkit(inside: Run, *words: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+    return inside(sys.executable, "-m", "netkit", *words, check=False, answer=answer)
 
 
 def rollback_of(printed: str) -> tuple[str, ...]:
@@ -81,3 +96,13 @@ def test_a_change_is_undone_by_the_way_back_it_printed(inside: Run, words: tuple
     undone = netkit(inside, *rollback_of(done.stdout), "--yes")
     assert undone.returncode == 0, undone.stderr
     assert state(inside) == before
+
+
+@pytest.mark.parametrize(("answer", "mtu"), [("n", "mtu 1500"), ("y", "mtu 4200")])
+def test_a_terminal_is_asked(inside: Run, answer: str, mtu: str) -> None:
+    """A no leaves everything as it is, a yes does what was printed."""
+    words = ("playbook", "change", "mtu", "--netdev", "rail0", "--to", "4200")
+    done = netkit(inside, *words, answer=answer)
+    assert done.returncode == (0 if answer == "y" else 3)
+    assert "difference: rail0: 1500 -> 4200" in done.stdout
+    assert mtu in state(inside)[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netkit_playbooks.ranking import Verdict
-from netkit_playbooks.running import Answer, Outcome, run
+from netkit_playbooks.running import Answer, Outcome, fix_of, run
 from netkit_playbooks.shelf import playbook
 from netkit_playbooks.targets import Target
 
@@ -87,3 +87,15 @@ def test_steps_that_change_something_are_not_run() -> None:
     assert change.outcome is Outcome.NOT_RUN
     assert change.command == ("playbook", "change", "link-up", "--netdev", "eth2")
     assert not any("change" in words for words in netkit.asked)
+
+
+def test_the_named_cause_offers_its_change_where_everything_is_known() -> None:
+    """A port its owner switched off: the step that switches it on, with the interface, or nothing without one."""
+    off = {"port-state": 1, "link-up": 0, "link-enabled": 0}
+    known = Target(node="n1", prometheus="http://p:9090", values={"netdev": "eth2"})
+    done = run(playbook("rdma-port-down"), known, Scripted(off))
+    assert fix_of(done, known) == ("playbook", "change", "link-up", "--netdev", "eth2")
+    assert fix_of(done, FROM_PROMETHEUS) == ()
+    pulled = run(playbook("rdma-port-down"), known, Scripted({"port-state": 1, "link-up": 0, "link-enabled": 1}))
+    assert pulled.ranking.cause is not None
+    assert fix_of(pulled, known) == ()
