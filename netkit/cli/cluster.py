@@ -18,6 +18,7 @@ from netkit.model.text import visible
 if TYPE_CHECKING:
     from netkit.catalogue.kube_resources import Use
     from netkit.model.gang_snapshot import GangSnapshot
+    from netkit.model.kube_object import KubeObject
     from netkit.model.missing import Missing
 
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -102,6 +103,22 @@ def talk_of(warnings: Iterable[str]) -> None:
     """Say what is odd about the way into a cluster."""
     for warning in warnings:
         talk(f"netkit: warning: {warning}")
+
+
+def boots(nodes: Iterable[KubeObject]) -> dict[str, str]:
+    """Return which boot of itself each node is in, as its kubelet tells."""
+    return {node.name: node.text("status", "nodeInfo", "bootID") for node in nodes}
+
+
+def boots_now(place: ClusterPlace) -> dict[str, str]:
+    """Return the same, read from the cluster now; nothing where it cannot be."""
+    from netkit.catalogue.kube_resources import Use
+    from netkit.errors import SourceError
+
+    try:
+        return boots(snapshot_of(place, Use.FABRIC).objects("nodes"))
+    except SourceError:
+        return {}
 
 
 def _within(snapshot: GangSnapshot, place: ClusterPlace) -> GangSnapshot:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netkit.cli.cluster import ClusterPlace, talk_of
+from netkit.cli.cluster import ClusterPlace, boots, talk_of
 from netkit.errors import InputError
 from netkit.model.text import visible
 
@@ -18,10 +19,10 @@ _BAD_REQUEST = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenNodes:
-    """The nodes of a selection, how many the cluster has, and the namespace of the context."""
+    """The nodes of a selection, which boot each node of the cluster is in, and the namespace of the context."""
 
     choice: NodeChoice
-    cluster_nodes: int
+    boots: Mapping[str, str]
     namespace: str
 
 
@@ -60,7 +61,7 @@ def chosen_nodes(selector: str, place: ClusterPlace) -> ChosenNodes:
     known = cluster.objects("nodes")
     choice = choose((node for node in known if node.name in selected), cluster.pods, domains_of(cluster)[1])
     _require_two(choice, selector)
-    return ChosenNodes(choice=choice, cluster_nodes=len(known), namespace=namespace)
+    return ChosenNodes(choice=choice, boots=boots(known), namespace=namespace)
 
 
 def _require_two(choice: NodeChoice, selector: str) -> None:

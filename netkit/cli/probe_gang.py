@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import secrets
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netkit.cli.cluster import ClusterPlace, ContextOption, DeadlineOption, KubeconfigOption, NamespaceOption
+from netkit.cli.cluster import (
+    ClusterPlace,
+    ContextOption,
+    DeadlineOption,
+    KubeconfigOption,
+    NamespaceOption,
+    boots,
+    boots_now,
+)
 from netkit.cli.gang_choice import NameArgument, gang_at
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit, talk
 from netkit.cli.probe_backend import (
@@ -77,7 +86,8 @@ class Prepared:
     plan: GangPlan
     rails: RailChoice
     own: tuple[ProbeJob, JobForm] | None
-    cluster_nodes: int
+    boots: Mapping[str, str]
+    """Which boot of itself each node of the cluster was in when the plan was made."""
 
 
 def gang(
@@ -176,12 +186,12 @@ def _prepared(
         raise InputError(given, "--interface eth0,net1 or --subnet 10.0.0.0/16 in rail order")
     subnets = tuple(map(str, rails.subnets))
     plan = attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds)
-    cluster_nodes = len(cluster.objects("nodes"))
+    known = boots(cluster.objects("nodes"))
     if wishes is None:
-        return Prepared(plan=plan, rails=rails, own=None, cluster_nodes=cluster_nodes)
+        return Prepared(plan=plan, rails=rails, own=None, boots=known)
     job, form = own_gang(view, targets, wishes, python)
     own_plan = own_gang_plan(plan, made_of(job, form), gpus_of(job))
-    return Prepared(plan=own_plan, rails=rails, own=(job, form), cluster_nodes=cluster_nodes)
+    return Prepared(plan=own_plan, rails=rails, own=(job, form), boots=known)
 
 
 def agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
@@ -209,23 +219,38 @@ def measure(prepared: Prepared, python: str, place: ClusterPlace, wishes: Wishes
     from netkit.probe.launchers.job import JobLauncher
     from netkit.sources.kube.config import open_access
 
-    way_in, plan = partial(open_access, place.kubeconfig, place.context), prepared.plan
+    way_in, plan, own = partial(open_access, place.kubeconfig, place.context), prepared.plan, prepared.own
     guard = guard_of(
         plan,
         guarded,
         place,
-        probe=prepared.own[0].id if prepared.own else secrets.token_hex(4),
+        probe=own[0].id if own else secrets.token_hex(4),
         lifetime_seconds=_LIFETIME_SECONDS,
-        cluster_nodes=prepared.cluster_nodes,
+        cluster_nodes=len(prepared.boots),
     )
-    request = _request(prepared, python, wishes)
-    if prepared.own is None:
-        pods = tuple(target.pod for target in plan.targets)
-        end(probe(request, GuardedLauncher(inner=launcher_for(way_in), guard=guard), wishes, pods=lambda: pods), wishes)
-    job, form = prepared.own
-    launcher = JobLauncher(open_access=way_in, job=job, form=form, check=guard.check)
-    measured = GuardedLauncher(inner=launcher, guard=guard)
-    end(probe(request, measured, wishes, pods=lambda: tuple(launcher.placed)), wishes)
+    placed = [] if own else [target.pod for target in plan.targets]
+    inner = (
+        JobLauncher(open_access=way_in, job=own[0], form=own[1], check=guard.check, placed=placed)
+        if own
+        else launcher_for(way_in)
+    )
+    report = probe(
+        _request(prepared, python, wishes),
+        GuardedLauncher(inner=inner, guard=guard),
+        wishes,
+        pods=lambda: tuple(placed),
+        rebooted=lambda: _rebooted(prepared, place),
+    )
+    end(report, wishes)
+
+
+def _rebooted(prepared: Prepared, place: ClusterPlace) -> tuple[str, ...]:
+    """Return the nodes of the plan that have rebooted since it was made."""
+    from netkit.probe.doubts import rebooted
+
+    planned = {target.pod.node for target in prepared.plan.targets}
+    before = {node: boot for node, boot in prepared.boots.items() if node in planned}
+    return rebooted(before, boots_now(place)) if any(before.values()) else ()
 
 
 def _request(prepared: Prepared, python: str, wishes: Wishes) -> ProbeRequest:

@@ -197,4 +197,4 @@ def _prepared(
     subnets = tuple(map(str, rails.subnets))
     plan = attach_plan(f"nodes {selector}", (form.id,), targets, rails.interfaces, subnets, seconds)
     plan = replace(own_gang_plan(plan, made_of(job, form), gpus_of(job)), left_out=chosen.choice.left_out)
-    return Prepared(plan=plan, rails=rails, own=(job, form), cluster_nodes=chosen.cluster_nodes)
+    return Prepared(plan=plan, rails=rails, own=(job, form), boots=chosen.boots)

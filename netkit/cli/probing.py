@@ -157,18 +157,22 @@ def probe(
     wishes: Wishes,
     placement: Iterable[PlacementFinding] = (),
     pods: Callable[[], tuple[ProbedPod, ...]] = tuple,
+    rebooted: Callable[[], tuple[str, ...]] = tuple,
 ) -> ProbeReport:
     """Run the probe with live progress, deliver its report in every form asked for, and return it.
 
     `placement` is what is known of the nodes' GPU-NIC pairing; it stands in the report beside what was measured;
-    `pods` tells, once it has run, where the members ran in Kubernetes.
+    `pods` tells, once it has run, where the members ran in Kubernetes, and `rebooted` which nodes are not the same any
+    more.
     """
+    from netkit.probe.doubts import after_reboots
     from netkit.probe.gang_targets import naming_pods
     from netkit.probe.run import run_probe
 
     request = request if wishes.backend is None else wishes.backend.applied_to(request)
     report = run_probe(request, launcher, _Follower(live=sys.stderr.isatty()).tell)
     report = naming_pods(replace(report, placement=tuple(placement)), pods())
+    report = after_reboots(report, rebooted())
     for warning in report.warnings:
         talk(f"warning: {warning}")
     _deliver(report, wishes)

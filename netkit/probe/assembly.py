@@ -28,6 +28,8 @@ class Assembly:
     rank_of: Mapping[str, int]
     warnings: tuple[str, ...]
     """Where hosts differ in what makes rates differ."""
+    interfaces: tuple[tuple[str, ...], ...] = ()
+    """By rank, those that hold the rails' addresses, as far as a host tells."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,6 +74,10 @@ def assemble(request: ProbeRequest, ranks: RollCall) -> Assembly:
         ports=_listen(request, ranks, addresses),
         rank_of={name: rank for rank, name in enumerate(names)},
         warnings=warnings,
+        interfaces=tuple(
+            tuple(nic.name for address in own if (nic := nic_of(hello, address)) is not None)
+            for hello, own in zip(hellos, addresses, strict=True)
+        ),
     )
 
 

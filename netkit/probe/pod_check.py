@@ -2,7 +2,8 @@
 
 Python 3.7 or newer, standard library only; imports nothing of netkit and writes nothing. Reads one JSON object on
 standard input (nonce, deadline_s) and prints one frame, as the agent does. Interfaces read: /dev, /proc/PID/fd
-(proc(5)) and `nvidia-smi --query-gpu`, `--query-compute-apps` (its own help lists the fields) where the image has it.
+and /proc/net/dev (proc(5)), and `nvidia-smi --query-gpu`, `--query-compute-apps` (its own help lists the fields) where
+the image has it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 MYPY = False
 if MYPY:  # only what Python 3.7 has is imported where this runs
@@ -26,6 +28,7 @@ if MYPY:  # only what Python 3.7 has is imported where this runs
 ACCELERATOR = re.compile(r"/dev/(?:nvidia\d+|davinci\d+|kfd|cambricon_dev\d+|accel/accel\d+)")
 NODES = ("/dev/nvidia[0-9]*", "/dev/davinci[0-9]*", "/dev/kfd", "/dev/cambricon_dev[0-9]*", "/dev/accel/accel[0-9]*")
 MOST_ROWS = 64
+TRAFFIC_SECONDS = 1.0
 SMI_SECONDS = 10
 
 
@@ -90,6 +93,32 @@ def boot_id() -> str:
         return ""
 
 
+def carried() -> dict[str, tuple[int, int]]:
+    """Bytes in and out of each interface but loopback so far: /proc/net/dev, proc_pid_net(5)."""
+    found = {}
+    try:
+        with open("/proc/net/dev") as file:
+            rows = file.read().splitlines()[2:]
+    except OSError:
+        return {}
+    for name, _, counts in (row.partition(":") for row in rows):
+        cells = counts.split()
+        if name.strip() != "lo" and len(cells) > 8:
+            found[name.strip()] = (int(cells[0]), int(cells[8]))
+    return found
+
+
+def traffic() -> dict[str, list[float]]:
+    """Bytes per second in and out of each interface, over a moment."""
+    before, began = carried(), time.monotonic()
+    time.sleep(TRAFFIC_SECONDS)
+    after, seconds = carried(), time.monotonic() - began
+    return {
+        name: [(after[name][way] - before[name][way]) / seconds for way in (0, 1)]
+        for name in sorted(set(before) & set(after))[:MOST_ROWS]
+    }
+
+
 def main() -> None:
     """Look, print, end."""
     start = json.loads(sys.stdin.buffer.readline())
@@ -104,6 +133,7 @@ def main() -> None:
         "unreadable": unreadable,
         "gpus": smi("--query-gpu=index,uuid,utilization.gpu,memory.used"),
         "apps": smi("--query-compute-apps=pid,gpu_uuid"),
+        "traffic": traffic(),
     }
     body = json.dumps(found, separators=(",", ":")).encode("ascii")
     head = "NETKIT/1 %s %d %s\n" % (start["nonce"], len(body), hashlib.sha256(body).hexdigest())

@@ -44,6 +44,11 @@ class ProgramRuns:
     ranks: RollCall
     warnings: tuple[str, ...]
 
+    @property
+    def interfaces(self) -> Sequence[Sequence[str]]:
+        """Those of the rails, by rank; none where rails are RDMA devices."""
+        return self.bench.interfaces
+
     def measure(
         self, planned: Round, take: Callable[[Reading], None], take_gang: Callable[[GangReading], None]
     ) -> None:

@@ -7,18 +7,20 @@ be measured becomes a reading that says so; a rank that dies or hangs ends the p
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from statistics import median
 
 from netkit import __version__
 from netkit.model.probe import Answer, Fabric, GangReading, ProbeReport, Reading, Round, Verdict
 from netkit.model.units import show_rate
 from netkit.probe import program_runs
 from netkit.probe.assembly import assemble, declared_fabric
+from netkit.probe.doubts import contended, others_traffic
 from netkit.probe.investigation import Investigation
 from netkit.probe.launchers.roll_call import RanksLostError, RollCall
-from netkit.probe.launchers.session import Launcher
+from netkit.probe.launchers.session import Launcher, Sessions, Witness
 from netkit.probe.program_runs import ProgramRuns
 from netkit.probe.request import ProbeRequest, Progress, RoundDone, Started
 from netkit.probe.safety.guard import StoppedError
@@ -62,7 +64,7 @@ def run_probe(request: ProbeRequest, launcher: Launcher, progress: Progress = la
 def _verdict(course: _Course, ranks: RollCall) -> Verdict:
     """Return what was found; what ends a probe on the way leaves what was measured before."""
     try:
-        return course.investigate(course.begin(ranks))
+        return course.undisturbed(ranks.sessions, course.investigate(course.begin(ranks)))
     except RanksLostError as lost:
         count = len(course.request.members)
         what = f"{len(lost.losses)} of {count} ranks lost" if len(lost.losses) > 1 else "a rank was lost"
@@ -91,12 +93,13 @@ class _Course:
     readings: list[Reading] = field(default_factory=list)
     gang_readings: list[GangReading] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    interfaces: Sequence[Sequence[str]] = ()
 
     def begin(self, ranks: RollCall) -> SocketRuns | ProgramRuns:
         """Have every member ready to measure."""
         begun = time.monotonic()
         runs = self._socket_runs(ranks) if self.request.benchmark is None else self._program_runs(ranks)
-        self.fabric = runs.fabric
+        self.fabric, self.interfaces = runs.fabric, runs.interfaces
         seconds = time.monotonic() - begun
         self.progress(Started(members=len(self.request.members), rails=self.fabric.rails, seconds=seconds))
         return runs
@@ -127,6 +130,15 @@ class _Course:
         if self.request.benchmark is not None and self.request.benchmark.both_ways_at_once:
             verdict = replace(verdict, not_seen=(*verdict.not_seen, _ONE_RATE))
         return self._loopback_verdict(verdict) if self.request.loopback else verdict
+
+    def undisturbed(self, sessions: Sessions, verdict: Verdict) -> Verdict:
+        """Hold a verdict against what else the rails carried, where that can be seen; nobody is blamed for it."""
+        if verdict.answer is not Answer.SLOW or not self.interfaces or not isinstance(sessions, Witness):
+            return verdict
+        rates = [reading.rate for reading in self.readings if len(reading.nodes) == 2 and reading.rate]
+        typical = median(rates) if rates else None
+        names = [member.name for member in self.request.members]
+        return contended(verdict, others_traffic(names, self.interfaces, sessions.looks(), typical))
 
     def _take_gang(self, reading: GangReading) -> None:
         self.gang_readings.append(reading)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from netkit.model.probe import Fabric, GangReading, Reading, Round, RoundKind
@@ -24,6 +24,11 @@ class SocketRuns:
     def fabric(self) -> Fabric:
         """The gang as its members told."""
         return self.gang.fabric
+
+    @property
+    def interfaces(self) -> Sequence[Sequence[str]]:
+        """Those of the rails, by rank."""
+        return self.gang.interfaces
 
     def measure(
         self, planned: Round, take: Callable[[Reading], None], take_gang: Callable[[GangReading], None]

@@ -19,6 +19,7 @@ from typing import Any
 from netkit.errors import ProbeError
 from netkit.model.missing import Missing
 from netkit.model.text import visible
+from netkit.probe.doubts import Seen
 from netkit.probe.framing import FrameReader
 from netkit.probe.gpu_use import objections
 from netkit.probe.launchers.pod_answer import framed_answer
@@ -64,15 +65,16 @@ class ExecLauncher:
             ProbeError: a pod has no such interpreter, or uses its GPUs, or may use them; none was started.
         """
         endpoint = endpoint_of(self.open_access())
-        refuse_busy(members, look_inside_pods(endpoint, members))
-        return PodSessions(endpoint, members, lifetime_seconds, self._fate)
+        seen = look_inside_pods(endpoint, members)
+        refuse_busy(members, seen)
+        return PodSessions(endpoint, members, lifetime_seconds, self._fate, seen)
 
     def _fate(self, member: Member) -> str:
         namespace, pod, _ = member.destination.split("/")
         return pod_fate(self.open_access, namespace, pod)
 
 
-def look_inside_pods(endpoint: Endpoint, members: Sequence[Member]) -> list[dict[str, Any] | Missing]:
+def look_inside_pods(endpoint: Endpoint, members: Sequence[Member]) -> list[Seen]:
     """Return by member what `netkit.probe.pod_check` sees in its container; who does not answer is asked once more."""
     seen = _look(endpoint, members)
     unclear = [rank for rank, inside in enumerate(seen) if isinstance(inside, Missing)]
@@ -83,7 +85,7 @@ def look_inside_pods(endpoint: Endpoint, members: Sequence[Member]) -> list[dict
     return seen
 
 
-def _look(endpoint: Endpoint, members: Sequence[Member]) -> list[dict[str, Any] | Missing]:
+def _look(endpoint: Endpoint, members: Sequence[Member]) -> list[Seen]:
     source = files("netkit.probe").joinpath("pod_check.py").read_bytes()
     nonces = [secrets.token_hex(16) for _ in members]
     commands = [
@@ -94,7 +96,7 @@ def _look(endpoint: Endpoint, members: Sequence[Member]) -> list[dict[str, Any] 
     return [framed_answer(answer, nonce) for answer, nonce in zip(answers, nonces, strict=True)]
 
 
-def refuse_busy(members: Sequence[Member], seen: Sequence[Mapping[str, Any] | Missing]) -> None:
+def refuse_busy(members: Sequence[Member], seen: Sequence[Seen]) -> None:
     """Raise ProbeError naming every pod that a probe would disturb, or that cannot run one."""
     against = {}
     for member, inside in zip(members, seen, strict=True):
@@ -126,8 +128,14 @@ class PodSessions:
     """The agents in the pods of one gang; used in one thread."""
 
     def __init__(
-        self, endpoint: Endpoint, members: Sequence[Member], lifetime_seconds: float, fate: Callable[[Member], str]
+        self,
+        endpoint: Endpoint,
+        members: Sequence[Member],
+        lifetime_seconds: float,
+        fate: Callable[[Member], str],
+        seen: Sequence[Seen] = (),
     ) -> None:
+        self._seen = seen
         self._endpoint = endpoint
         self._members = members
         self._fate = fate
@@ -159,6 +167,10 @@ class PodSessions:
         """How many damaged or forged frames were dropped, by rank."""
         alive = {rank: pod.reader.rejected for rank, pod in self._pods.items()}
         return {rank: count for rank, count in sorted((self._rejected | alive).items()) if count}
+
+    def looks(self) -> list[Sequence[Seen]]:
+        """Look into every pod now; return what is seen, after what was seen before the agents started."""
+        return [*([self._seen] if self._seen else []), _look(self._endpoint, self._members)]
 
     def stop(self) -> None:
         """Ask every agent to quit, and hang up on what is left: an agent whose input ends is ended by that."""

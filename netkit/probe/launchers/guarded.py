@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netkit.model.missing import Missing
 from netkit.probe.launchers.job import LeftBehindError
-from netkit.probe.launchers.session import Event, Launcher, Member, Sessions
+from netkit.probe.launchers.session import Event, Launcher, Member, Sessions, Witness
 from netkit.probe.safety.guard import Guard
 
 
@@ -75,6 +76,10 @@ class GuardedSessions:
     def rejected(self) -> Mapping[int, int]:
         """How many damaged or forged frames were dropped, by rank."""
         return self._inner.rejected()
+
+    def looks(self) -> Sequence[Sequence[Mapping[str, Any] | Missing]]:
+        """What the sessions behind it see, if they look."""
+        return self._inner.looks() if isinstance(self._inner, Witness) else ()
 
     def stop(self) -> None:
         """End the agents, and give the lock back once nothing is alive."""

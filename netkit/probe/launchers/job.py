@@ -14,9 +14,10 @@ from netkit.catalogue.kube_resources import RESOURCES
 from netkit.errors import NetkitError, ProbeError
 from netkit.gangs.pod_words import why_unplaced
 from netkit.model.kube_object import KubeObject
+from netkit.model.missing import Missing
 from netkit.model.probe import ProbedPod
 from netkit.probe.launchers.exec import ExecLauncher, destination
-from netkit.probe.launchers.session import Event, Launcher, Member, Sessions
+from netkit.probe.launchers.session import Event, Launcher, Member, Sessions, Witness
 from netkit.probe.probe_job import CONTAINER, NAME, OPERATOR, PROBE, ROLE, START_SECONDS, JobForm, ProbeJob, owned
 from netkit.probe.safety.clock import CLOCK, Clock
 from netkit.sources.kube.api import Api, Limits, RefusedError
@@ -93,6 +94,10 @@ class JobSessions:
     def rejected(self) -> Mapping[int, int]:
         """How many damaged or forged frames were dropped, by rank."""
         return self._inner.rejected()
+
+    def looks(self) -> Sequence[Sequence[Mapping[str, Any] | Missing]]:
+        """What the sessions behind it see, if they look."""
+        return self._inner.looks() if isinstance(self._inner, Witness) else ()
 
     def stop(self) -> None:
         """End the agents, remove the gang, and make sure that it is gone."""

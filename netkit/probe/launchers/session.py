@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from netkit.model.missing import Missing
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -66,6 +68,14 @@ class Sessions(Protocol):
 
     def stop(self) -> None:
         """End every agent, at once where need be; when this returns, none of them runs on this host."""
+
+
+@runtime_checkable
+class Witness(Protocol):
+    """Sessions that can tell what else goes on in their members."""
+
+    def looks(self) -> Sequence[Sequence[Mapping[str, Any] | Missing]]:
+        """Look into every member now; return what is seen, after what was seen before the agents started."""
 
 
 class Launcher(Protocol):
