@@ -32,6 +32,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "doctor": [()],
     "top": [()],
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
+    "sweep": [()],
     "exporter_load": [()],
     "exporter_soak": [()],
     "rules": [("--ports", "1000")],

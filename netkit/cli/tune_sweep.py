@@ -78,7 +78,8 @@ def lab(
     require(0.2 <= seconds <= 60, f"--seconds {seconds:g}", "0.2 to 60")
     require(0 <= seed < 2**32, f"--seed {seed}", "a whole number from 0")
     state = load(name)
-    with _measuring(state, seconds, budget.seconds) as measure:
+    require(state.keeper is not None, f"emulated lab {state.name!r}", "a lab of namespaces: only a kernel has uplinks")
+    with measuring(state, seconds, budget.seconds) as measure:
         report = _course(space, measure, budget, search, seed)
     if form in (OutputForm.JSON, OutputForm.JSONL):
         emit(sweep_report.render(report, one_line=form is OutputForm.JSONL))
@@ -114,7 +115,7 @@ def _socket_space(texts: list[str]) -> Space:
 
 
 @contextmanager
-def _measuring(state: LabState, seconds: float, lifetime: float) -> Iterator[Measure]:
+def measuring(state: LabState, seconds: float, lifetime: float) -> Iterator[Measure]:
     """Start the agents of a lab and give what one setting's pairs move on average; stop the agents at the end."""
     from netkit.cli.lab_probe import lab_request
     from netkit.probe.assembly import assemble
