@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from netkit.cli.tune_sweep import measuring
+from netkit.cli.lab_probe import lab_request
+from netkit.cli.sweeping import measuring
 from netkit.lab import lifecycle
 from netkit.lab.shape import checked_shape
 from netkit.lab.state import load
@@ -95,7 +96,8 @@ def _lab(options: argparse.Namespace) -> Iterator[Measure]:
     shape = checked_shape(nodes=8, rails=1, leaves=2, rate=rate, uplink_rate=None, uplinks=4)
     try:
         lifecycle.up(shape, name, owner=os.getpid())
-        with measuring(load(name), options.seconds, lifetime=3600.0) as measure:
+        request, launcher = lab_request(load(name), seed=0, seconds=options.seconds)
+        with measuring(request, launcher, SPACE) as measure:
             yield measure
     finally:
         lifecycle.down(name)

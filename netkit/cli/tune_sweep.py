@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from netkit.cli.check import check_form
-from netkit.cli.output import OutputForm, OutputOption, emit, talk, write_atomically
-from netkit.cli.probing import require
-from netkit.cli.topo import show
-from netkit.errors import ExitStatus, ProbeError
+from netkit.cli.input_file import small_text
+from netkit.cli.output import OutputOption
+from netkit.cli.probe_backend import (
+    Backend,
+    BackendOption,
+    BackendWishes,
+    GpusOption,
+    HcaOption,
+    ProgramsOption,
+    SettingOption,
+    SizeOption,
+)
+from netkit.cli.probing import rail_choice, require, ssh_options, start_seconds
+from netkit.cli.sweep_options import (
+    GpuMinutesOption,
+    HeldOption,
+    MinutesOption,
+    OrderOption,
+    ParamOption,
+    ReadingOption,
+    SearchOption,
+    SmallestOption,
+    SweepWishes,
+    TrialsOption,
+    WriteOption,
+)
 from netkit.model.text import visible
-from netkit.model.units import parse_fraction, show_rate
 from netkit.sweep.search import SearchKind
-
-if TYPE_CHECKING:
-    from netkit.lab.state import LabState
-    from netkit.sweep.course import Budget, Measure, SweepReport, Trial
-    from netkit.sweep.space import Space
-
-_MOST_CONNECTIONS = 64
-_MOST_TRIALS = 1000
 
 app = typer.Typer(
     name="sweep",
@@ -38,28 +47,19 @@ app = typer.Typer(
 
 @app.command("lab", short_help="Which setting is faster in the lab on this machine?")
 def lab(
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", help="A parameter and its values, today's first.", metavar="NAME=TODAY,OTHER,…"),
-    ] = None,
+    param: ParamOption = None,
     name: Annotated[
         str | None, typer.Option("--name", help="Which lab; may be left out while there is only one.")
     ] = None,
-    trials: Annotated[int, typer.Option("--trials", help="At most so many measurements beside the baseline's.")] = 20,
-    minutes: Annotated[float, typer.Option("--minutes", help="End after so many minutes, verdict or not.")] = 10.0,
-    gpus: Annotated[int, typer.Option("--gpus", help="GPUs held while measuring, for --gpu-minutes.")] = 0,
-    gpu_minutes: Annotated[
-        float | None, typer.Option("--gpu-minutes", help="End after so many GPU-minutes; default: no limit.")
-    ] = None,
-    smallest_effect: Annotated[
-        str, typer.Option("--smallest-effect", help="A smaller gain is not worth a change, such as 3%.")
-    ] = "3%",
-    search: Annotated[SearchKind, typer.Option("--search", help="Every setting, or Optuna's TPE.")] = SearchKind.GRID,
-    seed: Annotated[int, typer.Option("--seed", help="Order of the settings.")] = 1,
-    seconds: Annotated[float, typer.Option("--seconds", help="Measured time of one reading, 0.2 to 60.")] = 1.0,
-    write: Annotated[
-        Path | None, typer.Option("--write", help="Write the winning setting here as environment lines.")
-    ] = None,
+    trials: TrialsOption = 20,
+    minutes: MinutesOption = 10.0,
+    gpus_held: HeldOption = 0,
+    gpu_minutes: GpuMinutesOption = None,
+    smallest_effect: SmallestOption = "3%",
+    search: SearchOption = SearchKind.GRID,
+    seed: OrderOption = 1,
+    seconds: ReadingOption = 1.0,
+    write: WriteOption = None,
     output: OutputOption = None,
 ) -> None:
     """Which setting moves more between the leaves of the lab, and is it more than noise?
@@ -69,110 +69,106 @@ def lab(
 
     Example: netkit tune sweep lab --param connections=1,2,4,8,16
     """
+    from netkit.cli.lab_probe import lab_request
+    from netkit.cli.sweeping import measuring, socket_space
     from netkit.lab.state import load
-    from netkit.report import sweep as sweep_report
 
-    form = check_form(output)
-    budget = _budget(trials, minutes, gpus, gpu_minutes, smallest_effect)
-    space = _socket_space(param or [])
-    require(0.2 <= seconds <= 60, f"--seconds {seconds:g}", "0.2 to 60")
-    require(0 <= seed < 2**32, f"--seed {seed}", "a whole number from 0")
+    wishes = SweepWishes(
+        trials=trials,
+        minutes=minutes,
+        held=gpus_held,
+        gpu_minutes=gpu_minutes,
+        smallest=smallest_effect,
+        search=search,
+        seed=seed,
+        seconds=seconds,
+        write=write,
+        output=output,
+    ).checked()
+    space = socket_space(param or [])
     state = load(name)
     require(state.keeper is not None, f"emulated lab {state.name!r}", "a lab of namespaces: only a kernel has uplinks")
-    with measuring(state, seconds, budget.seconds) as measure:
-        report = _course(space, measure, budget, search, seed)
-    if form in (OutputForm.JSON, OutputForm.JSONL):
-        emit(sweep_report.render(report, one_line=form is OutputForm.JSONL))
-    else:
-        show(tuple(sweep_report.blocks(report)), form)
-    _end(report, write)
+    request, launcher = lab_request(state, seed=seed, seconds=seconds)
+    request = replace(request, lifetime_seconds=request.lifetime_seconds + wishes.budget.seconds)
+    with measuring(request, launcher, space) as measure:
+        report = wishes.run(space, measure)
+    wishes.finish(report)
 
 
-def _budget(trials: int, minutes: float, gpus: int, gpu_minutes: float | None, smallest: str) -> Budget:
-    from netkit.sweep.course import FEWEST_PAIRS, Budget
+@app.command("hosts", short_help="Which setting is faster on these hosts? Over ssh.")
+def hosts(
+    hostfile: Annotated[Path, typer.Argument(help="Hostfile: plain, Open MPI, Intel MPI, MPICH, Volcano, DeepSpeed.")],
+    param: ParamOption = None,
+    interface: Annotated[
+        str | None, typer.Option("--interface", help="Interfaces in rail order, the same on every host: eth2,eth3.")
+    ] = None,
+    subnet: Annotated[
+        str | None, typer.Option("--subnet", help="Subnets in rail order: 10.0.0.0/16,10.1.0.0/16.")
+    ] = None,
+    python: Annotated[str, typer.Option("--python", help="Python 3.7 or newer on the hosts.")] = "python3",
+    user: Annotated[str | None, typer.Option("--user", help="Log in as this user (ssh -l).")] = None,
+    ssh_port: Annotated[int | None, typer.Option("--ssh-port", help="Port of sshd (ssh -p).")] = None,
+    identity: Annotated[Path | None, typer.Option("--identity", help="Private key (ssh -i).")] = None,
+    ssh_config: Annotated[Path | None, typer.Option("--ssh-config", help="ssh configuration (ssh -F).")] = None,
+    backend: BackendOption = Backend.NCCL_TESTS,
+    hca: HcaOption = None,
+    gpus: GpusOption = None,
+    programs: ProgramsOption = None,
+    env: SettingOption = None,
+    size: SizeOption = "256MiB",
+    trials: TrialsOption = 20,
+    minutes: MinutesOption = 30.0,
+    gpus_held: HeldOption = 0,
+    gpu_minutes: GpuMinutesOption = None,
+    smallest_effect: SmallestOption = "3%",
+    search: SearchOption = SearchKind.GRID,
+    seed: OrderOption = 1,
+    seconds: ReadingOption = 1.0,
+    write: WriteOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Which setting of the collective library is faster over all of these hosts, and is it more than noise?
 
-    least = FEWEST_PAIRS + 1
-    require(least <= trials <= _MOST_TRIALS, f"--trials {trials}", f"{least} to {_MOST_TRIALS}: {FEWEST_PAIRS} confirm")
-    require(0 < minutes <= 10_000, f"--minutes {minutes:g}", "above 0, at most 10000")
-    require(0 <= gpus <= 1_000_000, f"--gpus {gpus}", "a number of GPUs")
-    sound = gpu_minutes is None or (gpu_minutes > 0 and gpus > 0)
-    require(sound, f"--gpu-minutes {gpu_minutes or 0:g} with --gpus {gpus}", "both above 0")
-    base = Budget(trials=trials, seconds=minutes * 60, gpus=gpus, smallest_effect=parse_fraction(smallest))
-    return base if gpu_minutes is None else replace(base, gpu_seconds=gpu_minutes * 60)
+    With a benchmark a parameter is a variable of its environment; with --backend socket it is connections, per peer.
+    Nothing is left set on the hosts. Ends with 3 when noise leaves it open.
 
-
-def _socket_space(texts: list[str]) -> Space:
-    from netkit.sweep.form import CONNECTIONS
+    Example: netkit tune sweep hosts hostfile --hca mlx5_0,mlx5_1 --param NCCL_IB_QPS_PER_CONNECTION=1,2,4
+    """
+    from netkit.cli.sweeping import measuring, socket_space
+    from netkit.probe.hostfile import parse_hostfile
+    from netkit.probe.launchers import ssh
+    from netkit.probe.launchers.session import Member
+    from netkit.probe.request import ProbeRequest
     from netkit.sweep.space import parse_space
 
-    space = parse_space(texts or [f"{CONNECTIONS}=1,2,4,8,16"])
-    for parameter in space.parameters:
-        require(parameter.name == CONNECTIONS, f"parameter {parameter.name} of the socket backend", CONNECTIONS)
-        for value in parameter.values:
-            sound = value.isdecimal() and 1 <= int(value) <= _MOST_CONNECTIONS
-            require(sound, f"connections {visible(value, 40)!r}", f"1 to {_MOST_CONNECTIONS}")
-    return space
-
-
-@contextmanager
-def measuring(state: LabState, seconds: float, lifetime: float) -> Iterator[Measure]:
-    """Start the agents of a lab and give what one setting's pairs move on average; stop the agents at the end."""
-    from netkit.cli.lab_probe import lab_request
-    from netkit.probe.assembly import assemble
-    from netkit.probe.launchers.roll_call import RanksLostError, RollCall
-    from netkit.probe.streams import measure_streams
-    from netkit.sweep.space import Setting
-
-    request, launcher = lab_request(state, seed=0, seconds=seconds)
-    sessions = launcher.start(request.members, request.lifetime_seconds + lifetime)
-    try:
-        gang = assemble(request, RollCall(sessions, [member.name for member in request.members]))
-        pairs = _across(state)
-
-        def measure(setting: Setting) -> float:
-            return measure_streams(gang, pairs, int(setting[0]), seconds).average
-
-        yield measure
-    except RanksLostError as lost:
-        raise ProbeError("sweeping", str(lost), "see whether the lab is up: netkit lab status") from lost
-    finally:
-        sessions.stop()
-
-
-def _across(state: LabState) -> tuple[tuple[str, str], ...]:
-    """Pair the first half of the nodes with the second: across leaves, as nodes fill one leaf after the other."""
-    names = state.shape.node_names
-    half = len(names) // 2
-    return tuple(zip(names[:half], names[half : 2 * half], strict=True))
-
-
-def _course(space: Space, measure: Measure, budget: Budget, kind: SearchKind, seed: int) -> SweepReport:
-    from netkit.sweep.course import Course
-    from netkit.sweep.search import search_of
-
-    def progress(trial: Trial) -> None:
-        words = " ".join(f"{name}={value}" for name, value in space.named(trial.setting).items())
-        talk(f"{trial.number:3} {trial.phase:8} {words:20} {show_rate(trial.reading)}")
-
-    return Course(
-        space=space,
-        measure=measure,
-        search=search_of(kind, space, seed, budget.looks),
-        budget=budget,
-        clock=time.monotonic,
-        progress=progress,
-    ).run()
-
-
-def _end(report: SweepReport, write: Path | None) -> None:
-    from netkit.sweep.course import SweepVerdict
-    from netkit.sweep.form import env_form
-
-    improved = report.verdict is SweepVerdict.IMPROVED
-    if write is not None and improved and report.best is not None:
-        write_atomically(write, env_form(report.space.named(report.best)))
-        talk(f"{visible(str(write))}: the winning setting")
-    elif write is not None:
-        talk(f"{visible(str(write))} was not written: nothing won")
-    open_ = report.verdict is SweepVerdict.INCONCLUSIVE
-    raise typer.Exit(int(ExitStatus.NOT_MEASURED if open_ else ExitStatus.OK))
+    wishes = SweepWishes(
+        trials=trials,
+        minutes=minutes,
+        held=gpus_held,
+        gpu_minutes=gpu_minutes,
+        smallest=smallest_effect,
+        search=search,
+        seed=seed,
+        seconds=seconds,
+        write=write,
+        output=output,
+    ).checked()
+    space = socket_space(param or []) if backend is Backend.SOCKET else parse_space(param or [])
+    names = tuple(host.name for host in parse_hostfile(small_text(hostfile, "a hostfile"), visible(str(hostfile), 200)))
+    options = ssh_options(user, ssh_port, identity, ssh_config)
+    require(bool(python) and not python.startswith("-"), f"--python {visible(python)!r}", "the path of an interpreter")
+    wanted = BackendWishes(backend=backend, hca=hca, gpus=gpus, programs=programs, settings=tuple(env or ()), size=size)
+    request = wanted.applied_to(
+        ProbeRequest(
+            name=visible(hostfile.stem, 64),
+            transport=ssh.LAUNCHER.transport,
+            members=tuple(Member(name=name, destination=name, python=python, options=options) for name in names),
+            rails=rail_choice(interface, subnet),
+            seconds=seconds,
+            start_seconds=start_seconds(len(names)),
+            lifetime_seconds=3600.0 + wishes.budget.seconds,
+        )
+    )
+    with measuring(request, ssh.LAUNCHER, space) as measure:
+        report = wishes.run(space, measure)
+    wishes.finish(report)

@@ -13,6 +13,9 @@ from typing import Any, Protocol
 from netkit.errors import InputError
 from netkit.sweep.space import Setting, Space
 
+_MOST_ROUNDS = 2
+"""Looking longer at few settings leaves less to confirm with."""
+
 
 class Search(Protocol):
     """Proposes settings, and hears how each did: the log of its ratio to the baseline."""
@@ -37,14 +40,14 @@ def search_of(kind: SearchKind, space: Space, seed: int, looks: int) -> Search:
 
 
 class Grid:
-    """Every setting in an order of its own, and again and again in others, as long as there are looks for all."""
+    """Every setting in an order of its own, and once more in another where there are looks for all."""
 
     def __init__(self, space: Space, seed: int, looks: int) -> None:
         self._left = self._proposals(list(space.candidates), random.Random(seed), looks)  # noqa: S311 - an order, no secret
 
     @staticmethod
     def _proposals(candidates: list[Setting], rng: random.Random, looks: int) -> Iterator[Setting]:
-        rounds = max(1, looks // len(candidates))
+        rounds = min(max(1, looks // len(candidates)), _MOST_ROUNDS)
         for _ in range(rounds):
             rng.shuffle(candidates)
             yield from candidates[:looks]
