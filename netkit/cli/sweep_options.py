@@ -64,12 +64,12 @@ class SweepWishes:
 
     def checked(self) -> SweepWishes:
         """Return them if a sweep can have them; raise InputError otherwise."""
-        from netkit.sweep.course import FEWEST_PAIRS
+        from netkit.sweep.course import FEWEST_CONFIRMATIONS
 
         check_form(self.output)
-        low = FEWEST_PAIRS + 1
+        low = FEWEST_CONFIRMATIONS + 1
         within = low <= self.trials <= _MOST_TRIALS
-        require(within, f"--trials {self.trials}", f"{low} to {_MOST_TRIALS}: {FEWEST_PAIRS} of them confirm")
+        require(within, f"--trials {self.trials}", f"{low} to {_MOST_TRIALS}: {FEWEST_CONFIRMATIONS} of them confirm")
         require(0 < self.minutes <= 10_000, f"--minutes {self.minutes:g}", "above 0, at most 10000")
         require(0 <= self.held <= 1_000_000, f"--gpus-held {self.held}", "a number of GPUs")
         sound = self.gpu_minutes is None or (self.gpu_minutes > 0 and self.held > 0)

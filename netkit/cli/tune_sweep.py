@@ -65,7 +65,7 @@ def lab(
     """Which setting moves more between the leaves of the lab, and is it more than noise?
 
     The one parameter of its socket backend is connections, per peer. The baseline is measured again beside every
-    setting; the best one is confirmed with fresh pairs. Ends with 3 when noise leaves it open.
+    setting; the best one is confirmed with fresh readings. Ends with 3 when noise leaves it open.
 
     Example: netkit tune sweep lab --param connections=1,2,4,8,16
     """

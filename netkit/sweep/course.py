@@ -1,7 +1,7 @@
-"""The course of a sweep: look at settings, with the baseline measured between, then confirm the best with fresh pairs.
+"""The course of a sweep: look at settings, the baseline measured between, then confirm the best with fresh readings.
 
-Looking chooses and claims nothing: the best of many noisy looks is partly luck. What is claimed comes from pairs taken
-afterwards, of that one setting and the baseline, in an order that cancels drift. A sweep ends early when even the best
+Looking chooses and claims nothing: the best of many noisy looks is partly luck. What is claimed comes from readings
+taken afterwards, of that one setting, each between two of the baseline. A sweep ends early when even the best
 case of what it saw is too small to matter, and when its budget ends.
 """
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
 
-from netkit.sweep.effect import Effect, best_case, effect_of, noise_of, pairs_needed
+from netkit.sweep.effect import Effect, best_case, confirmations_needed, effect_of, noise_of
 from netkit.sweep.search import Search
 from netkit.sweep.space import Setting, Space
 
-FEWEST_PAIRS = 5
-MOST_PAIRS = 12
+FEWEST_CONFIRMATIONS = 5
+MOST_CONFIRMATIONS = 10
 _NEAREST = 4
 """Baselines around a look that it is compared with."""
 
@@ -139,26 +139,30 @@ class Course:
         left = self.budget.trials - sum(trial.phase is not Phase.BASELINE for trial in self._trials)
         # The best of many looks is flattered: half of what it showed is what can be counted on.
         expected = max(ratio / 2, math.log1p(self.budget.smallest_effect))
-        wanted = min(max(pairs_needed(self._noise, expected), FEWEST_PAIRS), MOST_PAIRS, left)
+        wanted = min(max(confirmations_needed(self._noise, expected), FEWEST_CONFIRMATIONS), MOST_CONFIRMATIONS, left)
         ratios: list[float] = []
-        for pair in self._pairs(setting, wanted):
-            ratios.append(pair)
-            if len(ratios) >= FEWEST_PAIRS and effect_of(ratios).high < 1 + self.budget.smallest_effect:
+        for fresh in self._confirmations(setting, wanted):
+            ratios.append(fresh)
+            if len(ratios) >= FEWEST_CONFIRMATIONS and effect_of(ratios).high < 1 + self.budget.smallest_effect:
                 break
-        if len(ratios) < FEWEST_PAIRS:
-            why = f"{len(ratios)} pairs to confirm with, {FEWEST_PAIRS} are needed: the budget ended"
+        if len(ratios) < FEWEST_CONFIRMATIONS:
+            why = f"{len(ratios)} readings to confirm with, {FEWEST_CONFIRMATIONS} are needed: the budget ended"
             return self._report(setting, None, SweepVerdict.INCONCLUSIVE, why)
         effect = effect_of(ratios)
         return self._report(setting, effect, *self._judged(effect))
 
-    def _pairs(self, setting: Setting, wanted: int) -> Iterator[float]:
-        """Yield log ratios of fresh pairs: baseline first, setting first, in turn."""
-        for number in range(wanted):
-            if not self._affords(2):
+    def _confirmations(self, setting: Setting, wanted: int) -> Iterator[float]:
+        """Yield log ratios of fresh readings, each between two of the baseline: steady drift cancels."""
+        for _ in range(wanted):
+            if not self._affords(3):
                 return
-            order = (self.space.baseline, setting) if number % 2 == 0 else (setting, self.space.baseline)
-            taken = {one: self._take(Phase.CONFIRM if one == setting else Phase.BASELINE, one).reading for one in order}
-            yield math.log(taken[setting] / taken[self.space.baseline])
+            order = (
+                (Phase.BASELINE, self.space.baseline),
+                (Phase.CONFIRM, setting),
+                (Phase.BASELINE, self.space.baseline),
+            )
+            before, own, after = (math.log(self._take(phase, one).reading) for phase, one in order)
+            yield own - (before + after) / 2
 
     def _judged(self, effect: Effect) -> tuple[SweepVerdict, str]:
         worth = 1 + self.budget.smallest_effect

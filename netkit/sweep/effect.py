@@ -1,6 +1,6 @@
-"""What pairs of readings say about a setting: a factor with an interval, from paired log ratios and Student's t.
+"""What readings say about a setting: a factor with an interval, from log ratios to the baseline and Student's t.
 
-Each pair is one reading of the setting and one of the baseline taken beside it, so that slow drift touches both.
+Each ratio is of one reading of the setting to the two of the baseline before and after it, so that drift cancels.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Effect:
     factor: float
     low: float
     high: float
-    pairs: int
+    readings: int
 
 
 def effect_of(ratios: Sequence[float]) -> Effect:
@@ -33,7 +33,7 @@ def effect_of(ratios: Sequence[float]) -> Effect:
     middle, count = fmean(ratios), len(ratios)
     error = max(stdev(ratios), _LOWEST_SIGMA) / math.sqrt(count)
     reach = student_quantile(0.5 + CONFIDENCE / 2, count - 1) * error
-    return Effect(factor=math.exp(middle), low=math.exp(middle - reach), high=math.exp(middle + reach), pairs=count)
+    return Effect(factor=math.exp(middle), low=math.exp(middle - reach), high=math.exp(middle + reach), readings=count)
 
 
 def noise_of(readings: Sequence[float]) -> float:
@@ -46,10 +46,10 @@ def noise_of(readings: Sequence[float]) -> float:
     return max(math.sqrt(fmean(squares)), _LOWEST_SIGMA) if squares else _LOWEST_SIGMA
 
 
-def pairs_needed(noise: float, effect: float) -> int:
-    """Return how many pairs show a log ratio of `effect` with nine chances in ten."""
+def confirmations_needed(noise: float, effect: float) -> int:
+    """Return how many readings, each between two of the baseline, show a log ratio with nine chances in ten."""
     both = _STANDARD.inv_cdf(0.5 + CONFIDENCE / 2) + _STANDARD.inv_cdf(0.9)
-    return math.ceil(2 * (both * noise / effect) ** 2)
+    return math.ceil(1.5 * (both * noise / effect) ** 2)
 
 
 def best_case(ratio: float, noise: float, looks: int, baselines: int) -> float:

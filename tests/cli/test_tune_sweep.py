@@ -11,16 +11,21 @@ from typing import Any
 
 import pytest
 
-from tests.probe.test_backend_nccl_tests import RDMA, Cluster
+from tests.probe.stand_in_cluster import StandInCluster
 
+RDMA = ("--hca", "mlx5_0,mlx5_1")
 QPS = "NCCL_IB_QPS_PER_CONNECTION=1,4"
 
 
-def sweep(cluster: Cluster, *options: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+def sweep(cluster: StandInCluster, *options: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     words = [sys.executable, "-m", "netkit", "tune", "sweep", "hosts", str(cluster.folder / "hosts"), *RDMA]
     (cluster.folder / "hosts").write_text("ha slots=2\nhb slots=2\n")
     words += ["--python", sys.executable, "--trials", "8", "--output", "json", *options]
-    environment = os.environ | {"PATH": f"{cluster.bin}:/usr/bin:/bin", "STAND_IN_FABRIC": str(cluster.fabric)}
+    environment = os.environ | {
+        "PATH": f"{cluster.bin}:/usr/bin:/bin",
+        "STAND_IN_FABRIC": str(cluster.fabric),
+        "OMPI_MCA_plm_rsh_agent": str(cluster.bin / "remote_shell"),
+    }
     done = subprocess.run(words, capture_output=True, text=True, timeout=110, check=False, env=environment)
     assert "Traceback" not in done.stderr
     return done, json.loads(done.stdout) if done.stdout else {}
@@ -28,7 +33,7 @@ def sweep(cluster: Cluster, *options: str) -> tuple[subprocess.CompletedProcess[
 
 def test_a_variable_that_helps_is_found_and_written(tmp_path: Path) -> None:
     """Through ssh, mpirun and the benchmark's own log: the factor is what the fabric gives."""
-    cluster = Cluster(tmp_path, helps={"NCCL_IB_QPS_PER_CONNECTION=4": 1.3})
+    cluster = StandInCluster(tmp_path, helps={"NCCL_IB_QPS_PER_CONNECTION=4": 1.3})
     winner = tmp_path / "nccl.env"
     done, found = sweep(cluster, "--param", QPS, "--write", str(winner))
     assert done.returncode == 0, done.stderr
@@ -40,7 +45,7 @@ def test_a_variable_that_helps_is_found_and_written(tmp_path: Path) -> None:
 def test_a_variable_that_does_nothing_is_not_claimed(tmp_path: Path) -> None:
     """No effect is a result, status 0, and nothing is written."""
     winner = tmp_path / "nccl.env"
-    done, found = sweep(Cluster(tmp_path), "--param", QPS, "--write", str(winner))
+    done, found = sweep(StandInCluster(tmp_path), "--param", QPS, "--write", str(winner))
     assert done.returncode == 0, done.stderr
     assert found["verdict"] == "no_effect"
     assert found["forms"] is None
@@ -50,7 +55,7 @@ def test_a_variable_that_does_nothing_is_not_claimed(tmp_path: Path) -> None:
 
 def test_a_gang_that_does_not_measure_ends_with_3(tmp_path: Path) -> None:
     """One line names what was missing."""
-    cluster = Cluster(tmp_path)
+    cluster = StandInCluster(tmp_path)
     (cluster.bin / "all_reduce_perf").unlink()
     done, _ = sweep(cluster, "--param", QPS)
     assert done.returncode == 3

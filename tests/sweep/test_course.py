@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from netkit.errors import InputError
-from netkit.sweep.course import FEWEST_PAIRS, Budget, Course, Phase, SweepReport, SweepVerdict
+from netkit.sweep.course import FEWEST_CONFIRMATIONS, Budget, Course, Phase, SweepReport, SweepVerdict
 from netkit.sweep.form import csv_form, env_form
 from netkit.sweep.search import SearchKind, search_of
 from netkit.sweep.space import Setting, parse_space
@@ -92,7 +92,7 @@ def test_the_best_look_is_not_the_claim() -> None:
 
 
 def test_drift_of_the_machine_is_not_an_effect() -> None:
-    """Everything gets faster all the time; pairs in turned order do not."""
+    """Everything gets faster all the time; readings between two baselines do not."""
     readings = itertools.count(100)
     report = swept(lambda _setting: float(next(readings)))
     assert report.verdict is not SweepVerdict.IMPROVED
@@ -109,7 +109,7 @@ def test_a_budget_is_never_exceeded(budget: Budget, most: int) -> None:
     assert report.seconds <= budget.seconds
     assert report.gpu_seconds <= budget.gpu_seconds
     confirmed = sum(trial.phase is Phase.CONFIRM for trial in report.trials)
-    assert (report.verdict is SweepVerdict.INCONCLUSIVE) is (confirmed < FEWEST_PAIRS)
+    assert (report.verdict is SweepVerdict.INCONCLUSIVE) is (confirmed < FEWEST_CONFIRMATIONS)
 
 
 def test_no_budget_at_all_measures_nothing() -> None:

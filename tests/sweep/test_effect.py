@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netkit.sweep.effect import CONFIDENCE, best_case, effect_of, noise_of, pairs_needed, student_quantile
+from netkit.sweep.effect import CONFIDENCE, best_case, confirmations_needed, effect_of, noise_of, student_quantile
 
 TABLE = (
     # chance, degrees of freedom, quantile: any printed table of Student's t
@@ -45,7 +45,7 @@ def test_an_effect_lies_within_its_interval(ratios: list[float]) -> None:
     """However odd the ratios; readings that agree exactly still leave some room."""
     found = effect_of(ratios)
     assert found.low < found.factor < found.high
-    assert found.pairs == len(ratios)
+    assert found.readings == len(ratios)
 
 
 def test_noise_is_told_from_drift() -> None:
@@ -57,7 +57,7 @@ def test_noise_is_told_from_drift() -> None:
     assert noise_of(drifting) == pytest.approx(noise_of(steady), rel=0.05)
 
 
-def test_more_noise_asks_for_more_pairs_and_leaves_more_possible() -> None:
+def test_more_noise_asks_for_more_readings_and_leaves_more_possible() -> None:
     """A smaller effect too."""
-    assert pairs_needed(0.2, 0.1) > pairs_needed(0.1, 0.1) > pairs_needed(0.1, 0.3)
+    assert confirmations_needed(0.2, 0.1) > confirmations_needed(0.1, 0.1) > confirmations_needed(0.1, 0.3)
     assert best_case(0.0, 0.2, 2, 4) > best_case(0.0, 0.1, 2, 4) > best_case(0.0, 0.1, 8, 4) > 1.0
