@@ -30,6 +30,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "agent": [()],
     "gangs": [()],
     "doctor": [()],
+    "advice": [()],
     "top": [()],
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
     "sweep": [()],

@@ -1,4 +1,4 @@
-"""`netkit explain`: what a rule, a counter or an exit status means, and when not to believe it."""
+"""`netkit explain`: what a rule, a variable, a counter or an exit status means, and when not to believe it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from netkit.cli.check import check_form
 from netkit.cli.output import OutputForm, OutputOption, emit
 from netkit.cli.topo import show
 from netkit.errors import ExitStatus, InputError
+from netkit.model.text import visible
 
 if TYPE_CHECKING:
     from netkit.catalogue.counter import CounterRow
@@ -22,22 +23,32 @@ _STATUS = re.compile(r"(?:exit[- ]?)?(\d{1,3})")
 def explain(
     subject: Annotated[
         str | None,
-        typer.Argument(help="A rule (T11), a counter (port_xmit_wait) or an exit status (3); none: all rules."),
+        typer.Argument(
+            help="A rule (T11), variable (NCCL_IB_TC), counter (port_xmit_wait) or exit status (3); none: all rules."
+        ),
     ] = None,
     output: OutputOption = None,
 ) -> None:
-    """What does this rule, counter or exit status mean, what should be done, and when is it wrong?
+    """What does this rule, variable, counter or exit status mean, what should be done, and when is it wrong?
 
     Example: netkit explain pcie-acs
     """
+    from netkit.catalogue.nccl_variables import nearest_name
     from netkit.checks import rule, rules
     from netkit.gangs.rules import gang_rule, gang_rules
-    from netkit.report import check_json, check_table
+    from netkit.report import check_json, check_table, variable_text
 
     form = check_form(output)
     as_json = form in (OutputForm.JSON, OutputForm.JSONL)
     if subject is None:
         show(tuple(check_table.listing({**rules(), **gang_rules()})), form)
+        return
+    variable = variable_text.describe(subject)
+    if variable is not None:
+        if as_json:
+            emit(variable_text.render(variable, one_line=form is OutputForm.JSONL))
+        else:
+            show(tuple(variable_text.blocks(variable)), form)
         return
     rows = _status(subject) or _counters(subject)
     if rows:
@@ -46,7 +57,8 @@ def explain(
     try:
         found = gang_rule(subject) or rule(subject)
     except InputError as fault:
-        raise InputError(fault.given, "a rule, a counter or an exit status", fault.nearest) from fault
+        nearest = nearest_name(subject) or fault.nearest
+        raise InputError(repr(visible(subject)), "a rule, a variable, a counter or an exit status", nearest) from fault
     if as_json:
         emit(check_json.render_rule(found, one_line=form is OutputForm.JSONL))
     else:

@@ -27,7 +27,9 @@ BROKEN = {"mtu": 1500, "tx_queue_len": 1000}
 
 def run(*words: str, inside: bool = True, **more: Any) -> str:
     prefix = ("ip", "netns", "exec", NAMESPACE) if inside else ()
-    done = subprocess.run([*prefix, *words], check=False, capture_output=True, text=True, timeout=30, **more)
+    done: subprocess.CompletedProcess[str] = subprocess.run(
+        [*prefix, *words], check=False, capture_output=True, text=True, timeout=30, **more
+    )
     assert done.returncode == 0, (words, done.stdout, done.stderr)
     return done.stdout
 
@@ -82,7 +84,7 @@ def test_the_script_shows_applies_and_restores_every_byte(broken: Scene, tmp_pat
     assert len(changes) == 5
     file = tmp_path / "tune.sh"
     file.write_text(script(report))
-    kept = {"env": {**os.environ, "NETKIT_KEPT": str(tmp_path / "kept")}}
+    kept: dict[str, Any] = {"env": {**os.environ, "NETKIT_KEPT": str(tmp_path / "kept")}}
 
     before = state()
     shown = run("sh", str(file), **kept)
@@ -109,7 +111,7 @@ def test_what_is_restored_is_what_was_there_not_what_the_snapshot_said(broken: S
     before = state()
     file = tmp_path / "tune.sh"
     file.write_text(script(advised(broken)))
-    kept = {"env": {**os.environ, "NETKIT_KEPT": str(tmp_path / "kept")}}
+    kept: dict[str, Any] = {"env": {**os.environ, "NETKIT_KEPT": str(tmp_path / "kept")}}
     run("sh", str(file), "apply", **kept)
     assert run("cat", "/sys/class/net/rail0/mtu").strip() == "9000"
     run("sh", str(file), "rollback", **kept)
