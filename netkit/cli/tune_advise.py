@@ -21,16 +21,28 @@ from netkit.cli.check import (
     members_of,
     switches,
 )
+from netkit.cli.cluster import (
+    AllOption,
+    BundleOption,
+    ClusterPlace,
+    ContextOption,
+    DeadlineOption,
+    KubeconfigOption,
+    NamespaceOption,
+    SelectorOption,
+)
 from netkit.cli.output import OutputForm, OutputOption, chosen_form, emit
 from netkit.cli.probing import require
 from netkit.cli.snapshot import ProcfsOption, SysfsOption, node_of
 from netkit.cli.topo import show
 from netkit.errors import ExitStatus
 from netkit.model.advice import ANY_CONTAINER, Target
+from netkit.model.check import Outcome
 from netkit.model.text import visible
 
 if TYPE_CHECKING:
     from netkit.model.advice import AdviceReport
+    from netkit.model.check import Result
 
 _FORMS = (OutputForm.TABLE, OutputForm.PLAIN, OutputForm.JSON, OutputForm.JSONL)
 
@@ -58,6 +70,10 @@ TargetOption = Annotated[
 ContainerOption = Annotated[
     str, typer.Option("--container", help="The container of the pods that runs the job, for podpatch.")
 ]
+GangOption = Annotated[
+    str | None,
+    typer.Option("--gang", help="Advise about the pods of this gang too: its name, workload or a pod.", metavar="NAME"),
+]
 
 
 def advise(
@@ -74,6 +90,14 @@ def advise(
     container: ContainerOption = ANY_CONTAINER,
     sysfs: SysfsOption = None,
     procfs: ProcfsOption = None,
+    gang: GangOption = None,
+    namespace: NamespaceOption = None,
+    everywhere: AllOption = False,
+    selector: SelectorOption = None,
+    bundle: BundleOption = None,
+    kubeconfig: KubeconfigOption = None,
+    context: ContextOption = None,
+    deadline: DeadlineOption = 120.0,
     form: FormatOption = AdviceForm.TABLE,
     output: OutputOption = None,
 ) -> None:
@@ -84,10 +108,10 @@ def advise(
 
     Ends with 1 when something should change, with 3 when nothing could be looked at.
 
+    With --gang the pods' template is advised about; from afar no node is read unless --snapshot names recordings.
+
     Example: netkit tune advise --snapshot node.jsonl --env job.env --format shell
     """
-    from dataclasses import replace
-
     from netkit.catalogue.platforms import platform
     from netkit.checks import checks
     from netkit.doctor.context import Wishes
@@ -103,16 +127,50 @@ def advise(
         earlier=node_of(since, None, None) if since is not None else None,
         switches=switches(switch, switch_port, lldp),
     )
-    members = tuple(members_of(snapshot, None, sysfs, procfs, wishes))
-    judged = judge(checks(), members, {})
-    report = advise_on(families(), members, judged.results)
-    if target:
-        report = replace(report, advice=tuple(one for one in report.advice if one.target in target))
+    place = ClusterPlace(
+        namespace=namespace,
+        everywhere=everywhere,
+        selector=selector,
+        bundle=bundle,
+        kubeconfig=kubeconfig,
+        context=context,
+        deadline_s=deadline,
+    )
+    pods, results = _about_pods(gang, place) if gang is not None else (None, ())
+    # Whoever asks about a gang from afar does not ask about the machine the question was typed on.
+    members = tuple(members_of(snapshot, None, sysfs, procfs, wishes)) if snapshot or pods is None else ()
+    judged = judge(checks(), members, {}).results if members else ()
+    report = _joined(advise_on(families(), members, judged), pods, target or list(Target))
     _emit(report, form, shown, container)
     if report.advice:
         raise typer.Exit(int(ExitStatus.FINDINGS))
-    looked = judged.counts["ok"] + judged.counts["finding"]
+    looked = any(one.outcome in (Outcome.OK, Outcome.FINDING) for one in (*judged, *results))
     raise typer.Exit(int(ExitStatus.OK if looked else ExitStatus.NOT_MEASURED))
+
+
+def _about_pods(name: str, place: ClusterPlace) -> tuple[AdviceReport, tuple[Result, ...]]:
+    """Return the advice about the pods of a gang, and what rules about gangs say of them."""
+    from netkit.catalogue.kube_resources import Use
+    from netkit.cli.gang_choice import gang_at
+    from netkit.gangs.rules import families
+    from netkit.gangs.view import view_of
+    from netkit.tuning.pods import advise_pods
+
+    gang, cluster = gang_at(name, place, Use.GANGS, Use.HOSTFILES, Use.DEVICES, Use.FABRIC, Use.POLICY)
+    view = view_of(gang, cluster)
+    results = tuple(result for family in families() for result in family.check(view))
+    return advise_pods(gang.key, results), results
+
+
+def _joined(nodes: AdviceReport, pods: AdviceReport | None, wanted: list[Target]) -> AdviceReport:
+    from netkit.model.advice import AdviceReport
+
+    both = [nodes] if pods is None else [nodes, pods]
+    return AdviceReport(
+        nodes=tuple(name for one in both for name in one.nodes),
+        advice=tuple(row for one in both for row in one.advice if row.target in wanted),
+        unseen=tuple(row for one in both for row in one.unseen),
+    )
 
 
 def _emit(report: AdviceReport, form: AdviceForm, shown: OutputForm, container: str) -> None:
