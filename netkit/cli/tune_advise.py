@@ -144,7 +144,9 @@ def advise(
     _emit(report, form, shown, container)
     if report.advice:
         raise typer.Exit(int(ExitStatus.FINDINGS))
-    looked = any(one.outcome in (Outcome.OK, Outcome.FINDING) for one in (*judged, *results))
+    leaned_on = {rule for family in families() for one in family.recommendations for rule in one.rules}
+    asked = (*results, *(one for one in judged if one.rule in leaned_on))
+    looked = any(one.outcome in (Outcome.OK, Outcome.FINDING) for one in asked)
     raise typer.Exit(int(ExitStatus.OK if looked else ExitStatus.NOT_MEASURED))
 
 

@@ -63,14 +63,18 @@ def _published(one: Conflict) -> str:
 
 
 def _unseen(report: AdviceReport, *, several: bool) -> Iterator[Block]:
-    by_why: dict[tuple[str, str], list[Unseen]] = {}
+    by_why: dict[str, list[Unseen]] = {}
     for one in report.unseen:
-        by_why.setdefault((one.id, one.why), []).append(one)
+        by_why.setdefault(one.why, []).append(one)
     if not by_why:
         return
     rows = tuple(
-        (Cell(text=name), Cell(text=_subjects(found, several=several)), Cell(text=why, tone=Tone.MUTED))
-        for (name, why), found in by_why.items()
+        (
+            Cell(text=_named([one.id for one in found])),
+            Cell(text=_named([_place(one.node, one.subject, several=several) for one in found])),
+            Cell(text=why, tone=Tone.MUTED),
+        )
+        for why, found in by_why.items()
     )
     columns = tuple(Column(title=title) for title in ("recommendation", "of", "why not"))
     yield Table(title="Could not see", columns=columns, rows=rows)
@@ -79,6 +83,7 @@ def _unseen(report: AdviceReport, *, several: bool) -> Iterator[Block]:
         yield Listing(title="Published, and contradicting each other", items=tuple(dict.fromkeys(values)))
 
 
-def _subjects(found: Sequence[Unseen], *, several: bool) -> str:
-    first = _place(found[0].node, found[0].subject, several=several)
-    return first if len(found) == 1 else f"{first} and {len(found) - 1} more"
+def _named(words: Sequence[str]) -> str:
+    """Return the first of them and how many others there are."""
+    first, *rest = dict.fromkeys(words)
+    return f"{first} and {len(rest)} more" if rest else first

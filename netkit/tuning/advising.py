@@ -16,14 +16,15 @@ from netkit.tuning.contract import Blank, Facts, Family, Proposal, Recommendatio
 def advise(families: Iterable[Family], members: Sequence[Member], results: Iterable[Result]) -> AdviceReport:
     """Return all advice about these nodes, given what every rule says of them."""
     asked, answers = tuple(families), tuple(results)
-    advice: list[Advice] = []
-    unseen: list[Unseen] = []
-    for member in members:
-        facts = Facts(member=member, results=_about(member, answers), fellows=members)
-        for found in _of_node(asked, facts):
-            (advice if isinstance(found, Advice) else unseen).append(found)  # type: ignore[arg-type]
+    found = [
+        one
+        for member in members
+        for one in _of_node(asked, Facts(member=member, results=_about(member, answers), fellows=members))
+    ]
     return AdviceReport(
-        nodes=tuple(member.name for member in members), advice=_merged(advice), unseen=tuple(dict.fromkeys(unseen))
+        nodes=tuple(member.name for member in members),
+        advice=_merged(one for one in found if isinstance(one, Advice)),
+        unseen=tuple(dict.fromkeys(one for one in found if isinstance(one, Unseen))),
     )
 
 
