@@ -12,7 +12,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VendorProfile:
-    """One vendor's published settings for one kind of machine."""
+    """One vendor's published settings for one kind of machine.
+
+    A profile without `platforms` and `products` has no mark that tells its machines from the vendor's others: it is
+    shown beside other values and never proposed.
+    """
 
     id: str
     name: str
@@ -91,7 +95,6 @@ PROFILES = (
             "NCCL_IB_FIFO_TC": "84",
             "NCCL_IB_GID_INDEX": "3",
         },
-        products=("Google Compute Engine",),
     ),
     VendorProfile(
         id="oci-h100",

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from netkit.catalogue.nccl_variables import nccl_variables
 from netkit.catalogue.platforms import platform
+from netkit.catalogue.vendor_settings import PROFILES
 from netkit.cli.app import app
 from netkit.gangs.rules import gang_rules
 from netkit.report.advice_forms import pod_patch
@@ -20,6 +22,7 @@ from tests.checks.scenes import scene
 from tests.gangs.synthetic_cluster import snapshot
 from tests.gangs.test_gang_rules import answers, member
 from tests.tuning.advised import advised
+from tests.tuning.applied import apply
 
 
 @pytest.mark.parametrize("one", RECOMMENDATIONS, ids=lambda one: one.id)
@@ -83,6 +86,17 @@ def test_what_the_vendor_of_the_machine_publishes_is_proposed_with_its_page() ->
     assert not {"NCCL_IB_GID_INDEX", "NCCL_IB_TC"} & set(rows)
     followed = replace(oci, job=oci.job | {name: row.proposed for name, row in rows.items()})
     assert advised(followed).advice == ()
+
+
+@pytest.mark.parametrize("name", sorted({name for one in PROFILES for name in one.platforms}))
+@pytest.mark.parametrize("version", [(2, 27, 3), (2, 30, 0)])
+def test_a_machine_that_follows_its_vendor_gets_no_advice(name: str, version: tuple[int, int, int]) -> None:
+    """Nothing that was proposed is taken back by another recommendation; defaults are not proposed."""
+    node = replace(scene(), wishes={"platform": platform(name)}, version=version)
+    report = advised(node)
+    assert advised(apply(node, report)).advice == ()
+    rows = nccl_variables()
+    assert not [one for one in report.advice if one.proposed == rows[one.setting].default(version)]
 
 
 def test_another_vendors_machine_gets_none_of_it() -> None:

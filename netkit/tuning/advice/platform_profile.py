@@ -33,7 +33,13 @@ def _settings(facts: Facts) -> Iterator[Proposal | Blank]:
             yield Blank(subject=name, why=why, variable=name)
         else:
             ((value, line),) = by_value.items()
-            yield with_value(facts, name, value, (line,))
+            if value != _default(facts, name):
+                yield with_value(facts, name, value, (line,))
+
+
+def _default(facts: Facts, name: str) -> str | None:
+    row = nccl_variables().get(name)
+    return None if row is None else row.default(facts.context.environment.version)
 
 
 def _unknown(facts: Facts, name: str) -> bool:
