@@ -12,8 +12,9 @@ from netkit.doctor.nic_ports import NicPort
 from netkit.doctor.roce import chain_of
 from netkit.model.qos import Dcb
 from netkit.roce.qos import HostQos
-from netkit.tuning.contract import Blank, Facts
+from netkit.tuning.contract import Blank, Facts, said
 
+LOST_AT_REBOOT = "lost at reboot and driver reload; a NIC operator or lldpad may set it back"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,14}")
 
 
@@ -62,3 +63,13 @@ def _meant(member: Member) -> Iterator[int]:
             meant = chain_of(member.context, port).priority
             if meant is not None:
                 yield meant
+
+
+def blamed(facts: Facts, *rules: str, gang: str = "") -> Iterator[tuple[RocePort, tuple[str, ...]]]:
+    """Yield the ports these rules found something at, with the evidence; J05 blames every port of its node."""
+    everywhere = [one for one in facts.findings("J05") if gang and one.summary.startswith(gang)]
+    found = facts.findings(*rules)
+    for one in roce_ports(facts):
+        here = [result for result in found if result.subject in {one.port.name, one.interface}]
+        if here or everywhere:
+            yield one, said((*here, *everywhere))
