@@ -45,6 +45,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--ports", type=int, default=1000)
     options.add_argument("--repeats", type=int, default=20)
+    options.add_argument("--panels-only", action="store_true", help="no data that alerts alone read")
     options.add_argument("--json", action="store_true", help="accepted for the runner; the output is JSON anyway")
     given = options.parse_args()
     if shutil.which("prometheus") is None or shutil.which("promtool") is None:
@@ -52,15 +53,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         end = time.time() // STEP * STEP
-        fill(place, given.ports // RAILS, end)
+        fill(place, given.ports // RAILS, end, panels_only=given.panels_only)
         with running(place):
             print(json.dumps({"ports": given.ports // RAILS * RAILS, **measure(end, given.repeats)}))
 
 
-def fill(place: Path, nodes: int, end: float) -> None:
+def fill(place: Path, nodes: int, end: float, *, panels_only: bool) -> None:
     """Write the history and the rules."""
     expressions = [query.expr for panel in boards()[0].panels for query in panel.queries]
-    expressions += [str(rule["expr"]) for group in groups(Rendering(panel_ids=panel_ids())) for rule in group["rules"]]  # type: ignore[attr-defined]
+    for group in groups(Rendering(panel_ids=panel_ids())):
+        rules: list[dict[str, object]] = group["rules"]  # type: ignore[assignment]
+        expressions += [str(rule["expr"]) for rule in rules if "record" in rule or not panels_only]
     names = frozenset(one.name for expression in expressions for one in selectors(expression))
     fleet = Fleet(nodes=nodes, rails=RAILS, start=end - HISTORY, end=end, step=STEP, names=names)
     history = place / "history.om"

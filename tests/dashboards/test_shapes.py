@@ -137,6 +137,31 @@ def test_a_resource_has_its_shape(document: dict[str, Any]) -> None:
     jsonschema.Draft7Validator(SCHEMAS[document["kind"]]).validate(document)
 
 
+def with_rails(path: Path) -> dict[str, Any]:
+    """A monitor with its commented example of rails taken in."""
+    text = re.sub(r"(?m)^( *)# (metricRelabelings:|  - )", r"\1\2", path.read_text())
+    found: dict[str, Any] = next(
+        one for one in yaml.safe_load_all(text) if one and one["kind"] in ("ServiceMonitor", "PodMonitor")
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", ["service-monitor.yaml", "daemonset-gpu.yaml"])
+@pytest.mark.parametrize(
+    ("device", "rail"), [("mlx5_0", "0"), ("mlx5_7", "7"), ("mlx5_8", None), ("mlx5_bond_0", None)]
+)
+def test_the_example_of_rails_does_what_it_says(name: str, device: str, rail: str | None) -> None:
+    """Taken in as it stands in the comment, it has its shape, and gives a device the number of its rail."""
+    monitor = with_rails(HOME / "exporters" / "deploy" / name)
+    jsonschema.Draft7Validator(SCHEMAS[monitor["kind"]]).validate(monitor)
+    endpoints = monitor["spec"].get("endpoints") or monitor["spec"]["podMetricsEndpoints"]
+    (rule,) = endpoints[0]["metricRelabelings"]
+    found = re.fullmatch(rule["regex"], device)
+
+    assert (rule["sourceLabels"], rule["targetLabel"]) == (["device"], "rail")
+    assert (found and found[1]) == rail
+
+
 def test_every_kind_is_delivered() -> None:
     """The schemas are not about things nobody writes."""
     kinds = {document["kind"] for _, document in documents()}
