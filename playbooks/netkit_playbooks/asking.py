@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable
 
 from netkit.errors import SourceError
@@ -11,12 +12,18 @@ from netkit.sources.prometheus import Answer, Prometheus
 from netkit_playbooks.readings import Reading, Readings
 from netkit_playbooks.signals import Place, Scope, Signal, covered, expression
 
+PATIENCE_SECONDS = 25.0
+"""For all questions together: whoever is on call does not wait for a server that is stuck."""
+_LATE = Missing(reason=Reason.TIMEOUT, where="prometheus", detail=f"no time left of {PATIENCE_SECONDS:g} s")
 _SHOWN = ("node", "device", "netdev", "port", "priority", "gpu", "pci_bus_id", "operation", "reason", "alarm", "probe")
 
 
 def ask(prometheus: Prometheus, signals: Iterable[Signal], place: Place, at: float) -> Readings:
     """Return what the series say of a place at a time; SourceError when nothing answers at all."""
-    found = {signal.id: _ask(prometheus, signal, place, at) for signal in signals}
+    until = time.monotonic() + PATIENCE_SECONDS
+    found = {
+        signal.id: _ask(prometheus, signal, place, at) if time.monotonic() < until else _LATE for signal in signals
+    }
     silent = [one for one in found.values() if isinstance(one, SourceError)]
     if found and len(silent) == len(found):
         raise silent[0]

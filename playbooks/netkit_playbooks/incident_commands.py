@@ -84,6 +84,8 @@ def _offer(context: typer.Context, done: Run, target: Target) -> None:
 
 
 def _usable(target: Target) -> None:
+    if target.snapshot is not None and not target.snapshot.is_file():
+        raise InputError(f"--snapshot {visible(str(target.snapshot))}", "a recording of the node (netkit snapshot)")
     if target.snapshot is not None and target.here:
         raise InputError("--snapshot with --here", "one of them: a recording is not the node of now")
     if target.node and not target.prometheus:
@@ -207,6 +209,8 @@ def _of_recording(
     from netkit_playbooks import scrape_text
 
     answer = netkit_of(context)(("exporter", "once", "--snapshot", str(snapshot)), _SCRAPE_SECONDS)
+    if answer.status == ExitStatus.BAD_INPUT:
+        raise InputError(f"--snapshot {visible(str(snapshot))} ({answer.said})", "a recording (netkit snapshot)")
     if answer.status:
         raise SourceError(f"the recording cannot be read ({answer.said})", visible(str(snapshot)))
     return scrape_text.evaluate(scrape_text.parse(answer.printed), wanted, narrowed)

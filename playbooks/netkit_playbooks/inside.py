@@ -6,6 +6,7 @@ import contextlib
 import io
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from netkit.model.text import visible
 from netkit_playbooks.running import Answer, Netkit
 
 _SAID = 300
+_AT_ONCE = 0.001
 
 
 def netkit_in(root: Any, misuse: type[Exception]) -> Netkit:
@@ -53,12 +55,14 @@ def _deadline(seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGALRM, _late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before, started = signal.signal(signal.SIGALRM, _late), time.monotonic()
+    outer, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        # A command inside a command gives the outer one its alarm back, and at once where its time is up.
+        left = outer - (time.monotonic() - started)
+        signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE) if outer else 0)
         signal.signal(signal.SIGALRM, before)
 
 

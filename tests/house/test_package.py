@@ -61,6 +61,15 @@ def processor_seconds(*command: str) -> tuple[float, str]:
     return after.children_user + after.children_system - before.children_user - before.children_system, done.stderr
 
 
+def test_the_installed_wheel_holds_its_playbooks(installed: Path) -> None:
+    """Every page and the schema of their front matter are in the wheel, and the cases they carry come out."""
+    tried = run_installed(installed, "playbook", "test")
+    assert tried.returncode == 0, tried.stderr
+    pages = {path.stem for path in (HOME / "playbooks" / "netkit_playbooks" / "texts").glob("*.md")}
+    assert {line.split()[1].rstrip(":") for line in tried.stdout.splitlines()} == pages
+    assert (installed / "netkit_playbooks" / "schema.json").is_file()
+
+
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     """Best of five within 0.3 s of processor time, more only where all imports are slow; nothing heavy is imported."""
     code = "import sys; from netkit.cli.app import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"

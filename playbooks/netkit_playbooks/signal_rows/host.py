@@ -36,6 +36,14 @@ SIGNALS = (
         per=pcie.MAX_SPEED,
         pick=Pick.SMALLEST,
     ),
+    Signal(
+        id="pcie-gpu-speed-ratio",
+        text="the same of GPUs, which run an idle link slower to save power",
+        series=pcie.SPEED,
+        equal={"kind": "gpu"},
+        per=pcie.MAX_SPEED,
+        pick=Pick.SMALLEST,
+    ),
     grown(
         "pcie-uncorrectable",
         "uncorrectable PCIe errors in an hour",
