@@ -58,6 +58,7 @@ _IN_PODS = (
     Rule(group="", resources=("pods",), verbs=("get",), purpose="what became of a pod that was lost"),
     # The request is a GET; since Kubernetes 1.35 it needs create as well. Whoever holds it runs code in these pods.
     Rule(group="", resources=("pods/exec",), verbs=("get", "create"), purpose="the probe's agent, in a pod that runs"),
+    Rule(group="", resources=("events",), verbs=("create",), purpose="the verdict on a probed gang (--event)"),
 )
 
 

@@ -62,11 +62,14 @@ from netkit.cli.probing import FailOn, Wishes, checked_python, checked_wishes, e
 from netkit.errors import InputError
 
 if TYPE_CHECKING:
+    from netkit.model.probe import ProbeReport
+    from netkit.probe.gang_event import Subject
     from netkit.probe.gang_targets import Target
     from netkit.probe.probe_job import JobForm, ProbeJob
     from netkit.probe.probe_plan import GangPlan
     from netkit.probe.rails import RailChoice
     from netkit.probe.request import ProbeRequest
+    from netkit.sources.kube.config import Open
 
 _LIFETIME_SECONDS = 600.0
 _ANSWER_SECONDS = 20.0
@@ -88,6 +91,8 @@ class Prepared:
     own: tuple[ProbeJob, JobForm] | None
     boots: Mapping[str, str]
     """Which boot of itself each node of the cluster was in when the plan was made."""
+    subject: Subject | None = None
+    """What an event about the probe is about."""
 
 
 def gang(
@@ -114,6 +119,9 @@ def gang(
     lock_namespace: LockNamespaceOption = "netkit",
     wait: WaitOption = 0.0,
     again: AgainOption = None,
+    event: Annotated[
+        bool, typer.Option("--event", help="Also leave the verdict as an Event on the gang's workload.")
+    ] = False,
     dry_run: DryRunOption = False,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
@@ -165,7 +173,7 @@ def gang(
     guarded = GuardWishes(namespace=lock_namespace, wait_seconds=wait, again=again)
     prepared = _prepared(name, place, rails, seconds, python, own if how is As.JOB else None)
     if agreed(prepared.plan, chosen_form(output), dry_run=dry_run, yes=yes):
-        measure(prepared, python, place, wishes, guarded)
+        measure(prepared, python, place, wishes, guarded, event=event)
 
 
 def _prepared(
@@ -173,6 +181,7 @@ def _prepared(
 ) -> Prepared:
     from netkit.catalogue.kube_resources import Use
     from netkit.gangs.view import view_of
+    from netkit.probe.gang_event import subject_of
     from netkit.probe.gang_targets import shared_interfaces, targets_of
     from netkit.probe.probe_plan import attach_plan, own_gang_plan
 
@@ -188,10 +197,10 @@ def _prepared(
     plan = attach_plan(found.key, found.systems, targets, rails.interfaces, subnets, seconds)
     known = boots(cluster.objects("nodes"))
     if wishes is None:
-        return Prepared(plan=plan, rails=rails, own=None, boots=known)
+        return Prepared(plan=plan, rails=rails, own=None, boots=known, subject=subject_of(found))
     job, form = own_gang(view, targets, wishes, python)
     own_plan = own_gang_plan(plan, made_of(job, form), gpus_of(job))
-    return Prepared(plan=own_plan, rails=rails, own=(job, form), boots=known)
+    return Prepared(plan=own_plan, rails=rails, own=(job, form), boots=known, subject=subject_of(found))
 
 
 def agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> bool:
@@ -210,7 +219,15 @@ def agreed(plan: GangPlan, form: OutputForm, *, dry_run: bool, yes: bool) -> boo
     return False
 
 
-def measure(prepared: Prepared, python: str, place: ClusterPlace, wishes: Wishes, guarded: GuardWishes) -> None:
+def measure(
+    prepared: Prepared,
+    python: str,
+    place: ClusterPlace,
+    wishes: Wishes,
+    guarded: GuardWishes,
+    *,
+    event: bool = False,
+) -> None:
     """Carry a probe out, deliver its report, and end the command with the status of the verdict."""
     from functools import partial
 
@@ -241,7 +258,31 @@ def measure(prepared: Prepared, python: str, place: ClusterPlace, wishes: Wishes
         pods=lambda: tuple(placed),
         rebooted=lambda: _rebooted(prepared, place),
     )
+    if event and prepared.subject is not None:
+        _leave_event(report, prepared.subject, way_in)
     end(report, wishes)
+
+
+def _leave_event(report: ProbeReport, subject: Subject, way_in: Open) -> None:
+    """Leave the verdict on the gang; that it cannot be left changes nothing about it."""
+    from datetime import UTC, datetime
+
+    from netkit.errors import SourceError
+    from netkit.probe.gang_event import gang_event
+    from netkit.sources.kube.api import Api, Limits
+
+    place = f"namespace {subject.namespace}"
+    try:
+        api = Api(way_in, Limits(total_s=20.0))
+        try:
+            path = f"/api/v1/namespaces/{subject.namespace}/events"
+            api.send("POST", path, gang_event(report, subject, datetime.now(UTC)), f"create events in {place}")
+        finally:
+            api.close()
+    except SourceError as fault:
+        talk(f"warning: no event was left: {fault}")
+    else:
+        talk(f"event on {subject.kind} {subject.namespace}/{subject.name}")
 
 
 def _rebooted(prepared: Prepared, place: ClusterPlace) -> tuple[str, ...]:

@@ -162,11 +162,11 @@ def test_a_prober_may_create_every_form_of_a_probe_and_touch_nothing_else() -> N
     created = {resource for verb, resource in found if verb == "create"}
     places = [form.place for form in forms().values()]
     places += [companion.place for form in forms().values() for companion in form.companions]
-    assert created == {place.resource for place in places} | {"pods/exec"}
+    assert created == {place.resource for place in places} | {"pods/exec", "events"}
     assert {resource for _, resource in found} == created | {"pods"}
     assert not any("*" in resource for _, resource in found)
     attach = set(grants(in_namespace(manifests("--role", "attach", "-n", "team-a"), "team-a")))
-    assert attach == {("get", "pods"), ("get", "pods/exec"), ("create", "pods/exec")}
+    assert attach == {("get", "pods"), ("get", "pods/exec"), ("create", "pods/exec"), ("create", "events")}
 
 
 def test_every_prober_may_lock_and_read_one_policy() -> None:

@@ -32,6 +32,7 @@ def test_a_version_without_times_of_every_rank_runs_pair_by_pair(tmp_path: Path)
 
 
 @pytest.mark.fault("H15")
+@pytest.mark.fault("H15")
 def test_a_rail_that_fell_back_to_sockets_is_not_called_slow(tmp_path: Path) -> None:
     """Its readings are missing and say why; the verdict is inconclusive, and no link is blamed."""
     status, report = StandInCluster(tmp_path, no_rdma=[["hb", "mlx5_0"]]).report(*RDMA)

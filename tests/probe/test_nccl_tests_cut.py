@@ -80,6 +80,18 @@ def test_text_cut_at_any_byte_says_nothing_new(make: object) -> None:
     assert whole[0].complete
 
 
+@pytest.mark.fault("G21")
+def test_a_log_that_was_rotated_or_restarted_is_no_result_and_says_why() -> None:
+    """The end is missing: incomplete, with the likely cause. The head is missing too: not even a table."""
+    text = "\n".join(logs.modern(SMALL)) + "\n"
+    start, end = text.index("busbw"), text.index("# Out of bounds")
+
+    [cut] = parse_text(text[:end])
+    assert not cut.complete
+    assert any("the log is cut, by its size or by a restart" in problem for problem in cut.problems)
+    assert all(not report.complete and not report.rows for report in reports(text[start:end]))
+
+
 def line_ends(text: str) -> Iterator[int]:
     """Cuts just before, at, just after and a little past each newline: between two of them nothing can change."""
     for index, character in enumerate(text):

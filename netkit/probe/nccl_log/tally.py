@@ -99,7 +99,8 @@ class Tally:
         if not self.rows:
             yield "no row with numbers"
         if not self.summarised:
-            yield "the closing lines (Out of bounds values, Avg bus bandwidth) are missing: the log is cut"
+            closing = "the closing lines (Out of bounds values, Avg bus bandwidth) are missing"
+            yield f"{closing}: the log is cut, by its size or by a restart"
         if self.summaries > 1:
             yield "more than one summary under one header: several processes write into this log"
         yield self._sweep_verdict()

@@ -274,7 +274,7 @@ def test_the_probers_role_is_what_a_probe_asks_for(
 
 def _lose_a_pod(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> None:
     """Take one pod of the probe away in the middle: it is named, with what became of it, and nothing is left."""
-    options = ["--resource", "rdma/hca=1", "--seconds", "20", "--yes"]
+    options = ["--resource", "rdma/hca=1", "--seconds", "20", "--event", "--yes"]
     env = {**os.environ, "KUBECONFIG": str(plane.kubeconfig(PROBER))}
     command = [sys.executable, "-c", "from netkit.cli.app import main; main()", *words(folder, gang, *options)]
     with (
@@ -290,6 +290,8 @@ def _lose_a_pod(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> 
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 3
     assert victim in out
+    events = plane.admin.items(f"/api/v1/namespaces/{NAMESPACE}/events")
+    assert any(event["reason"] == "ProbeInconclusive" and victim in event["message"] for event in events)
     assert left(plane) == []
 
 
