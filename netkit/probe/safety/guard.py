@@ -100,11 +100,15 @@ class Guard:
     def end(self, *, measured: bool) -> None:
         """Give the lock back; nodes that were measured are left alone for a while."""
         self._stop_watching()
-        self.lock.release(remember=measured and self._policy.cool_down_minutes > 0)
+        try:
+            self.lock.release(remember=measured and self._policy.cool_down_minutes > 0)
+        finally:
+            self.lock.leases.close()
 
     def abandon(self) -> None:
         """Leave the lock to run out: something may still be alive under it."""
         self._stop_watching()
+        self.lock.leases.close()
 
     @property
     def _pace(self) -> float:

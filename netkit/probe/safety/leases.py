@@ -92,6 +92,10 @@ class Leases:
             return False
         return True
 
+    def close(self) -> None:
+        """Let the connection go."""
+        self._connection.close()
+
     def _found(self, lease: Manifest, fault: SourceError) -> Held:
         """Return the lease that a creation without an answer has left, if it is ours; it failed otherwise."""
         wanted = lease["metadata"]
