@@ -43,6 +43,25 @@ def others_traffic(
     return tuple(dict.fromkeys(found))
 
 
+def overrides(names: Sequence[str], seen: Sequence[Seen]) -> tuple[str, ...]:
+    """Return the settings of communication libraries that pods bring along, and in which of them they differ."""
+    by_setting: dict[str, dict[str, list[str]]] = {}
+    for name, one in zip(names, seen, strict=False):
+        settings = None if isinstance(one, Missing) else one.get("settings")
+        for setting, value in (settings if isinstance(settings, dict) else {}).items():
+            values = by_setting.setdefault(visible(str(setting), 64), {})
+            values.setdefault(visible(str(value), 80), []).append(name)
+    return tuple(_told(setting, values, len(names)) for setting, values in sorted(by_setting.items()))
+
+
+def _told(setting: str, values: Mapping[str, Sequence[str]], count: int) -> str:
+    if [len(named) for named in values.values()] == [count]:
+        return f"every pod sets {setting}={next(iter(values))}"
+    told = [f"{setting}={value} in {_some(named)}" for value, named in values.items()]
+    unset = count - sum(map(len, values.values()))
+    return f"pods differ: {'; '.join(told)}" + (f"; not set in {unset}" if unset else "")
+
+
 def contended(verdict: Verdict, busy: Sequence[str]) -> Verdict:
     """Return a verdict that others' traffic on the rails does not distort."""
     if not busy or verdict.answer is not Answer.SLOW:

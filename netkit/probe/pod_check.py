@@ -27,6 +27,8 @@ if MYPY:  # only what Python 3.7 has is imported where this runs
 # Device nodes that only a process computing on an accelerator holds open.
 ACCELERATOR = re.compile(r"/dev/(?:nvidia\d+|davinci\d+|kfd|cambricon_dev\d+|accel/accel\d+)")
 NODES = ("/dev/nvidia[0-9]*", "/dev/davinci[0-9]*", "/dev/kfd", "/dev/cambricon_dev[0-9]*", "/dev/accel/accel[0-9]*")
+# Variables that overrule what a communication library would choose by itself.
+SETTING = re.compile(r"(?:NCCL|RCCL|HCCL|CNCL|UCX|GLOO|OMPI_MCA)_")
 MOST_ROWS = 64
 TRAFFIC_SECONDS = 1.0
 SMI_SECONDS = 10
@@ -134,6 +136,7 @@ def main() -> None:
         "gpus": smi("--query-gpu=index,uuid,utilization.gpu,memory.used"),
         "apps": smi("--query-compute-apps=pid,gpu_uuid"),
         "traffic": traffic(),
+        "settings": {name: value for name, value in sorted(os.environ.items()) if SETTING.match(name)},
     }
     body = json.dumps(found, separators=(",", ":")).encode("ascii")
     head = "NETKIT/1 %s %d %s\n" % (start["nonce"], len(body), hashlib.sha256(body).hexdigest())

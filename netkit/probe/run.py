@@ -17,7 +17,7 @@ from netkit.model.probe import Answer, Fabric, GangReading, ProbeReport, Reading
 from netkit.model.units import show_rate
 from netkit.probe import program_runs
 from netkit.probe.assembly import assemble, declared_fabric
-from netkit.probe.doubts import contended, others_traffic
+from netkit.probe.doubts import contended, others_traffic, overrides
 from netkit.probe.investigation import Investigation
 from netkit.probe.launchers.roll_call import RanksLostError, RollCall
 from netkit.probe.launchers.session import Launcher, Sessions, Witness
@@ -98,6 +98,8 @@ class _Course:
     def begin(self, ranks: RollCall) -> SocketRuns | ProgramRuns:
         """Have every member ready to measure."""
         begun = time.monotonic()
+        if isinstance(ranks.sessions, Witness):
+            self.warnings += overrides([member.name for member in self.request.members], ranks.sessions.before())
         runs = self._socket_runs(ranks) if self.request.benchmark is None else self._program_runs(ranks)
         self.fabric, self.interfaces = runs.fabric, runs.interfaces
         seconds = time.monotonic() - begun

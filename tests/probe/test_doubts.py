@@ -13,7 +13,7 @@ import pytest
 
 from netkit.model.missing import Missing, Reason
 from netkit.model.probe import Answer, Verdict
-from netkit.probe.doubts import after_reboots, contended, others_traffic, rebooted
+from netkit.probe.doubts import after_reboots, contended, others_traffic, overrides, rebooted
 from netkit.probe.framing import FrameReader
 from tests.report.sample_reports import healthy, slow_rail
 
@@ -57,6 +57,22 @@ def test_on_a_busy_fabric_slow_is_no_verdict_and_healthy_stays() -> None:
     assert contended(slow, ()) == slow
 
 
+@pytest.mark.fault("H16")
+def test_settings_that_overrule_a_library_are_told_beside_the_verdict() -> None:
+    """Alike in every pod, or where they differ and where they are not set; values are shown harmless."""
+    seen = [
+        {"settings": {"NCCL_ALGO": "Ring", "NCCL_TOPO_FILE": "/topo.xml"}},
+        {"settings": {"NCCL_ALGO": "Tree\x1b[31m", "NCCL_TOPO_FILE": "/topo.xml"}},
+        Missing(reason=Reason.TIMEOUT, where="n2"),
+    ]
+    assert overrides(("n0", "n1", "n2"), seen) == (
+        "pods differ: NCCL_ALGO=Ring in n0; NCCL_ALGO=Tree\\x1b[31m in n1; not set in 1",
+        "pods differ: NCCL_TOPO_FILE=/topo.xml in n0, n1; not set in 1",
+    )
+    assert overrides(("n0", "n1"), seen[:2])[1] == "every pod sets NCCL_TOPO_FILE=/topo.xml"
+    assert overrides(NAMES, (QUIET, {"settings": "junk"})) == ()
+
+
 @pytest.mark.fault("H19")
 def test_a_node_that_rebooted_between_plan_and_result_ends_in_no_verdict() -> None:
     """By the boot ID of its kubelet; a node that does not tell, or is not there any more, has not rebooted."""
@@ -74,9 +90,15 @@ def test_what_looks_around_in_a_pod_tells_what_interfaces_carry() -> None:
     """As it is injected: by its source alone, framed, over a moment; loopback is nobody's rail."""
     source = files("netkit.probe").joinpath("pod_check.py").read_text()
     start = json.dumps({"nonce": "0123456789abcdef", "deadline_s": 60}) + "\n"
+    environment = {"NCCL_ALGO": "Ring", "PASSWORD": "secret"}
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", source], input=start.encode(), capture_output=True, check=True
+        [sys.executable, "-I", "-S", "-c", source],
+        input=start.encode(),
+        capture_output=True,
+        check=True,
+        env=environment,
     )
     [seen] = FrameReader("0123456789abcdef").feed(done.stdout)
+    assert seen["settings"] == {"NCCL_ALGO": "Ring"}
     assert "lo" not in seen["traffic"]
     assert all(len(pair) == 2 and min(pair) >= 0 for pair in seen["traffic"].values())

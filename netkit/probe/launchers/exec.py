@@ -168,6 +168,10 @@ class PodSessions:
         alive = {rank: pod.reader.rejected for rank, pod in self._pods.items()}
         return {rank: count for rank, count in sorted((self._rejected | alive).items()) if count}
 
+    def before(self) -> Sequence[Seen]:
+        """Return what was seen in every pod before the agents started."""
+        return self._seen
+
     def looks(self) -> list[Sequence[Seen]]:
         """Look into every pod now; return what is seen, after what was seen before the agents started."""
         return [*([self._seen] if self._seen else []), _look(self._endpoint, self._members)]

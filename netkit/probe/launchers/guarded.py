@@ -77,6 +77,10 @@ class GuardedSessions:
         """How many damaged or forged frames were dropped, by rank."""
         return self._inner.rejected()
 
+    def before(self) -> Sequence[Mapping[str, Any] | Missing]:
+        """What the sessions behind it saw, if they looked."""
+        return self._inner.before() if isinstance(self._inner, Witness) else ()
+
     def looks(self) -> Sequence[Sequence[Mapping[str, Any] | Missing]]:
         """What the sessions behind it see, if they look."""
         return self._inner.looks() if isinstance(self._inner, Witness) else ()

@@ -74,6 +74,9 @@ class Sessions(Protocol):
 class Witness(Protocol):
     """Sessions that can tell what else goes on in their members."""
 
+    def before(self) -> Sequence[Mapping[str, Any] | Missing]:
+        """Return what was seen in every member before the agents started."""
+
     def looks(self) -> Sequence[Sequence[Mapping[str, Any] | Missing]]:
         """Look into every member now; return what is seen, after what was seen before the agents started."""
 
