@@ -60,7 +60,7 @@ def test_on_a_busy_fabric_slow_is_no_verdict_and_healthy_stays() -> None:
 @pytest.mark.fault("H16")
 def test_settings_that_overrule_a_library_are_told_beside_the_verdict() -> None:
     """Alike in every pod, or where they differ and where they are not set; values are shown harmless."""
-    seen = [
+    seen: list[Any] = [
         {"settings": {"NCCL_ALGO": "Ring", "NCCL_TOPO_FILE": "/topo.xml"}},
         {"settings": {"NCCL_ALGO": "Tree\x1b[31m", "NCCL_TOPO_FILE": "/topo.xml"}},
         Missing(reason=Reason.TIMEOUT, where="n2"),
