@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -121,25 +120,9 @@ def readings(results: dict[str, Any]) -> None:
         results["rows"] = kernel.rows()
 
 
-def perftest_probe() -> dict[str, Any]:
-    """`netkit probe hosts --backend perftest` between two names of this machine; only ssh is a stand-in."""
-    stand_in = Path(__file__).parents[2] / "probe" / "stand_ins" / "ssh.py"
-    folder = Path(tempfile.mkdtemp())
-    shim = folder / "ssh"
-    shim.write_text(f"#!{sys.executable} -S\n{stand_in.read_text()}")
-    shim.chmod(0o755)
-    (folder / "hosts").write_text("10.9.0.1\n10.9.0.2\n")
-    words = [sys.executable, "-m", "netkit", "probe", "hosts", str(folder / "hosts"), "--python", sys.executable]
-    words += ["--backend", "perftest", "--hca", "rxe0", "--output", "json"]
-    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
-    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
-    return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
-
-
 def main() -> None:
     results: dict[str, Any] = {"kernel": os.uname().release}
     readings(results)
-    results["perftest probe"] = perftest_probe()
     results["exporter"] = tool(sys.executable, str(Path(__file__).with_name("exporter_readings.py")))
     place = Path(sys.argv[1])
     results["snapshot"] = tool(sys.executable, "-m", "netkit", "snapshot", "-o", str(place.with_suffix(".jsonl")))

@@ -10,7 +10,6 @@ ip link add v0 mtu 4200 type veth peer name v1 mtu 4200
 ip link set v0 up
 ip link set v1 up
 ip address add 10.9.0.1/24 dev v0
-ip address add 10.9.0.2/24 dev v0
 # Quiet, so that its statistics are the same in two readings: no router solicitations.
 for nic in /sys/bus/pci/drivers/e1000e/*/net/*; do
     echo 1 >"/proc/sys/net/ipv6/conf/${nic##*/}/disable_ipv6"
