@@ -10,16 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Cluster(StrEnum):
-    """What is compared, averaged or inhibited together."""
-
-    MAIN = "drill"
-    CONGESTED = "congested"
-    """Whole fabrics that are congested; the alert on that inhibits those on single ports."""
-    BLIND = "blind"
-    """Watched by a Prometheus of its own: its alert is on the absence of a series anywhere."""
-
-
 class Act(StrEnum):
     """What is done to a node's exporter, or to what is said about the node."""
 
@@ -40,7 +30,10 @@ class Drill:
     cause: str
     """What the alert's playbook is to name."""
     act: Act = Act.NOTHING
-    cluster: Cluster = Cluster.MAIN
+    beside: tuple[str, ...] = ()
+    """Nodes of other drills that are seen in this one's cluster too, as the origin of a storm is by its victims."""
+    blind: bool = False
+    """Whether it has a Prometheus of its own: its alert is on the absence of a series anywhere."""
     whole: bool = False
     """Whether the node has all eight devices, and a platform that expects them."""
     infiniband: bool = False
@@ -58,7 +51,7 @@ class Drill:
 
     @property
     def node(self) -> str:
-        """The node it happens on."""
+        """The node it happens on; its cluster has the same name, so that faults of drills do not explain each other."""
         return self.fault or str(self.act)
 
 
@@ -67,55 +60,55 @@ def _row(alert: str, fault: str, cause: str, **about: object) -> Drill:
 
 
 DRILLS: tuple[Drill, ...] = (
-    _row("RdmaPortDown", "cable-out", "no-signal", whole=True),
-    _row("RdmaDeviceMissing", "device-gone", "device-gone", whole=True),
-    _row("RdmaLinkFlapping", "flapping", "flapping-link", infiniband=True),
-    _row("RdmaLinkDowned", "flapping", "flapping-link", infiniband=True),
+    _row("RdmaPortDown", "cable-out", "no-carrier", whole=True),
+    _row("RdmaDeviceMissing", "device-gone", "vanished", whole=True),
+    _row("RdmaLinkFlapping", "flapping", "bad-optics", infiniband=True),
+    _row("RdmaLinkDowned", "flapping", "bad-optics", infiniband=True),
     _row("RdmaPortSpeedDegraded", "half-speed", "lanes-lost", whole=True),
     _row("RdmaSymbolErrorRate", "bad-cable", "bad-cable", infiniband=True),
     _row("RdmaSymbolErrorPreFailure", "bad-cable", "bad-cable", infiniband=True),
     _row("RdmaFecUncorrectable", "broken-fibre", "bad-cable"),
-    _row("RdmaFecMarginOutlier", "weak-light", "weak-signal"),
+    _row("RdmaFecMarginOutlier", "weak-light", "margin-shrinks"),
     _row("RdmaLinkErrorRecovery", "bad-cable", "bad-cable", infiniband=True),
     _row("RdmaLinkIntegrity", "bad-cable", "bad-cable", infiniband=True),
     _row("RdmaReceiveErrors", "bad-cable", "bad-cable", infiniband=True),
-    _row("RdmaOutOfSequenceOutlier", "lossy-path", "loss-on-path"),
-    _row("RdmaAckTimeouts", "lost-acknowledgements", "loss-on-path"),
-    _row("RoceSlowRestart", "lost-acknowledgements", "loss-on-path"),
+    _row("RdmaOutOfSequenceOutlier", "lossy-path", "lossy-path"),
+    _row("RdmaAckTimeouts", "lost-acknowledgements", "this-path"),
+    _row("RoceSlowRestart", "lost-acknowledgements", "this-path"),
     _row("RdmaRnrRetryExceeded", "receiver-not-ready", "receiver-not-ready"),
-    _row("RdmaTransportRetryExceeded", "dead-peer", "peer-unreachable"),
-    _row("RdmaTransmitDiscards", "port-congested", "congested-port", infiniband=True),
-    _row("RdmaReceiverOutOfBuffer", "starved-receiver", "no-receive-buffers"),
-    _row("PfcStormPauseDisabled", "storm", "receiver-stopped"),
-    _row("PfcStormWarning", "storm", "receiver-stopped"),
+    _row("RdmaTransportRetryExceeded", "dead-peer", "peer-gone"),
+    _row("RdmaTransmitDiscards", "port-congested", "local-discards", infiniband=True),
+    _row("RdmaReceiverOutOfBuffer", "starved-receiver", "no-buffers"),
+    _row("PfcStormPauseDisabled", "storm", "nic-stuck"),
+    _row("PfcStormWarning", "storm", "nic-stuck"),
     _row("PfcPausedByFabric", "paused-by-fabric", "incast"),
-    _row("PfcPausedByFabricSevere", "behind-a-storm", "storm-elsewhere"),
-    _row("PfcSlowReceiver", "pcie-stalls", "pcie-stall"),
-    _row("NicPcieStalled", "pcie-stalls", "pcie-stall"),
-    _row("PfcWrongPriority", "wrong-priority", "priority-mismatch"),
+    _row("PfcPausedByFabricSevere", "behind-a-storm", "storm-elsewhere", beside=("storm",)),
+    _row("PfcSlowReceiver", "pcie-stalls", "pcie"),
+    _row("NicPcieStalled", "pcie-stalls", "pcie"),
+    _row("PfcWrongPriority", "wrong-priority", "other-priority"),
     _row("LosslessPriorityDrops", "no-headroom", "no-headroom"),
     _row("GlobalPauseInsteadOfPfc", "global-pause", "global-pause"),
-    _row("EcnMarkedButNoCnp", "notification-off", "notification-point-off"),
-    _row("CnpIgnored", "reaction-off", "reaction-point-off"),
-    _row("FabricCongestionBurnFast", "incast", "incast", cluster=Cluster.CONGESTED, blamed=""),
-    _row("FabricCongestionBurnSlow", "incast", "incast", cluster=Cluster.CONGESTED, blamed=""),
+    _row("EcnMarkedButNoCnp", "notification-off", "notification-off"),
+    _row("CnpIgnored", "reaction-off", "reaction-off"),
+    _row("FabricCongestionBurnFast", "incast", "incast", blamed=""),
+    _row("FabricCongestionBurnSlow", "incast", "incast", blamed=""),
     _row("PcieLinkDegraded", "few-lanes", "lanes-lost"),
-    _row("GpuXidHardware", "gpu-off-the-bus", "fell-off-the-bus"),
-    _row("GpuRowRemapFailure", "spare-rows-used-up", "memory-worn-out"),
-    _row("NvlinkErrors", "nvlink-errors", "nvlink-errors"),
-    _row("GpuMissing", "", "gpu-lost", act=Act.FEWER_GPUS),
-    _row("GpuThermalThrottle", "hot-gpu", "hot-gpu"),
+    _row("GpuXidHardware", "gpu-off-the-bus", "fell-off"),
+    _row("GpuRowRemapFailure", "spare-rows-used-up", "exchange"),
+    _row("NvlinkErrors", "nvlink-errors", "wearing"),
+    _row("GpuMissing", "", "never-came", act=Act.FEWER_GPUS),
+    _row("GpuThermalThrottle", "hot-gpu", "one-gpu"),
     _row("GpuNicPairingMismatch", "misplaced-nic", "wrong-slot", whole=True),
     _row("NcclBusBandwidthLow", "slow-collective", "slow-link", whole=True),
-    _row("NcclBusBandwidthCollapsed", "collapsed-collective", "slow-link", whole=True),
-    _row("NcclSlowLink", "slow-link", "slow-link", blamed="n3"),
-    _row("NcclFellBackToSocket", "socket-transport", "no-rdma"),
-    _row("NcclProbeFailing", "probe-breaks-off", "probe-breaks-off"),
-    _row("NcclProbeStale", "probe-stopped", "probe-stopped"),
+    _row("NcclBusBandwidthCollapsed", "collapsed-collective", "fabric", whole=True),
+    _row("NcclSlowLink", "slow-link", "bad-cable"),
+    _row("NcclFellBackToSocket", "socket-transport", "no-device"),
+    _row("NcclProbeFailing", "probe-breaks-off", "runs-break-off"),
+    _row("NcclProbeStale", "probe-stopped", "never-starts"),
     _row("NetkitExporterDown", "", "exporter-down", act=Act.KILL),
     _row("NetkitExporterSlow", "", "slow-scrape", act=Act.SLOW),
     _row("NetkitCollectorFailing", "driver-hangs", "driver-hangs"),
-    _row("NetkitNodeNotCovered", "", "not-deployed", act=Act.UNCOVERED),
-    _row("NetkitSourceMetricAbsent", "driver-unloaded", "no-rdma-anywhere", cluster=Cluster.BLIND, blamed=""),
-    _row("Watchdog", "driver-unloaded", "alerting-works", cluster=Cluster.BLIND, blamed="", always=True),
+    _row("NetkitNodeNotCovered", "", "not-discovered", act=Act.UNCOVERED),
+    _row("NetkitSourceMetricAbsent", "driver-unloaded", "no-rdma", blind=True, blamed=""),
+    _row("Watchdog", "driver-unloaded", "works", blind=True, blamed="", always=True),
 )

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from benchmarks.drills.node import Node
@@ -35,7 +36,7 @@ Act = Callable[[Node], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """A result somebody writes into the node's folder of results; a text in several parts is written one a call."""
+    """A result somebody writes into the node's folder of results."""
 
     name: str
     text: str
@@ -57,11 +58,12 @@ class Fault:
     """Records of the kernel log."""
     nvml: Mapping[str, Any] = field(default_factory=dict)
     """What NVML says of GPU 0 in place of what it said."""
-    result: File | None = None
-    """A result beside, in place of `healthy_result`."""
-    healthy_result: File | None = None
+    results: tuple[File, ...] = ()
+    """Results of probes while it lasts."""
+    healthy_results: tuple[File, ...] = ()
+    """What the same probes gave before, and give afterwards."""
     repeats: bool = False
-    """Whether the result is written anew on every call of `go_on`, as a probe that fails again and again does."""
+    """Whether results are written anew on every call of `go_on`, as of a probe that fails again and again."""
     begins: Act = lambda _node: None
     ends: Act = lambda _node: None
 
@@ -80,8 +82,7 @@ class Injection:
         """Give every counter of the fault its place before it moves, and the probe its healthy result."""
         for path in self.fault.grows:
             self.node.count(path)
-        if self.fault.healthy_result:
-            write_result(self.node, self.fault.healthy_result)
+        self._write(self.fault.healthy_results)
 
     def begin(self) -> None:
         """Let it happen."""
@@ -100,13 +101,12 @@ class Injection:
             self._nvml[key] = node.gpu(0)[key]
             node.gpu(0)[key] = value
         fault.begins(node)
-        self.go_on()
+        self._write(fault.results)
 
     def go_on(self) -> None:
-        """Write the fault's result, once more when it repeats."""
-        if self.fault.result is not None and (self.fault.repeats or self._moved.setdefault("result", 0.0) == 0.0):
-            self._moved["result"] = 1.0
-            write_result(self.node, self.fault.result)
+        """Write the results of a fault that repeats once more."""
+        if self.fault.repeats:
+            self._write(self.fault.results)
 
     def end(self) -> None:
         """Mend what it broke."""
@@ -120,10 +120,13 @@ class Injection:
                 self._aside(path).rename(node.place / path)
         node.gpu(0).update(self._nvml)
         fault.ends(node)
-        if fault.healthy_result:
-            write_result(node, fault.healthy_result)
+        self._write(fault.healthy_results)
 
-    def _aside(self, path: str) -> Any:
+    def _write(self, files: Iterable[File]) -> None:
+        for file in files:
+            write_result(self.node, file)
+
+    def _aside(self, path: str) -> Path:
         folder = self.node.place / "aside"
         folder.mkdir(exist_ok=True)
         return folder / path.replace("/", "_")
@@ -158,8 +161,8 @@ def benchmark_log(busbw: float, *, nodes: int = 2, transport: str = "IB", cut: b
     return head if cut else head + row + end
 
 
-def probe_document(*findings: Mapping[str, object]) -> str:
-    """Return what `netkit probe --output json` writes."""
+def probe_document(name: str, *findings: Mapping[str, object]) -> str:
+    """Return what `netkit probe --output json` writes of a probe of this name."""
     verdict = "slow" if findings else "healthy"
-    document = {"schema": "netkit.probe/1", "name": "nightly", "verdict": verdict, "findings": list(findings)}
+    document = {"schema": "netkit.probe/1", "name": name, "verdict": verdict, "findings": list(findings)}
     return json.dumps(document | {"smallest_detectable_slowdown": 0.05})

@@ -7,6 +7,7 @@ Documentation/ABI/stable/sysfs-class-infiniband. Rates are what such a fault sho
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -47,11 +48,15 @@ def _paused(way: str, share: float, interface: str = _INTERFACE) -> dict[str, fl
     }
 
 
-def _probe(name: str, text: str, **about: Any) -> Fault:
-    """A benchmark that ran well until now, under a name of its own: what is told of it is told by name."""
-    healthy = File(name=f"{name}.log", text=benchmark_log(_HEALTHY_BUSBW))
-    age = about.pop("age", 0.0)
-    return Fault(result=File(name=f"{name}.log", text=text, age=age), healthy_result=healthy, **about)
+def _probe(name: str, text: str, *findings: Mapping[str, object], age: float = 0.0, **about: Any) -> Fault:
+    """A benchmark that ran well until now, and what netkit's own probe of the same name found since."""
+    healthy, result = (File(name=f"{name}.log", text=one) for one in (benchmark_log(_HEALTHY_BUSBW), text))
+    found, nothing = (File(name=f"{name}.json", text=probe_document(name, *said)) for said in (findings, ()))
+    return Fault(results=(replace(result, age=age), found), healthy_results=(healthy, nothing), **about)
+
+
+def _slow(kind: str, **where: object) -> Mapping[str, object]:
+    return {"id": f"slow-{kind}", "class": kind, "slowdown": 0.4, "severity": "warning", **where}
 
 
 def _misplace(node: Node) -> None:
@@ -88,7 +93,9 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             values={**_DOWN, port(_DEVICE, "phys_state"): "2: Polling"},
             log=(f"mlx5_core {_GPU}.0 {_INTERFACE}: Link down",),
         ),
-        "switched-off": Fault(values={**_DOWN, port(_DEVICE, "phys_state"): "3: Disabled"}),
+        "switched-off": Fault(
+            values={**_DOWN, port(_DEVICE, "phys_state"): "3: Disabled", f"{_NET}/flags": "0x1002"},
+        ),
         "device-gone": Fault(absent=(f"sys/class/infiniband/{_DEVICE}",)),
         "flapping": Fault(
             grows={
@@ -170,7 +177,13 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         "wrong-priority": Fault(
             grows={_statistic("rx_prio5_pause"): 400.0, _statistic("rx_prio5_pause_duration"): 4000.0}
         ),
-        "no-headroom": Fault(grows={_statistic("rx_prio3_buf_discard"): 40.0, _statistic("rx_discards_phy"): 40.0}),
+        "no-headroom": Fault(
+            grows={
+                _statistic("rx_prio3_buf_discard"): 40.0,
+                _statistic("rx_discards_phy"): 40.0,
+                **_paused("tx", 0.03),
+            }
+        ),
         "global-pause": Fault(
             grows={_statistic("rx_global_pause"): 300.0, _statistic("rx_global_pause_duration"): 3000.0}
         ),
@@ -196,24 +209,18 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             nvml={"temperature": 91, "throttle": 0x40, "clock_graphics": 1100},
         ),
         "misplaced-nic": Fault(begins=_misplace, ends=_put_back),
-        "slow-collective": _probe("slow", benchmark_log(330.0)),
-        "collapsed-collective": _probe("collapsed", benchmark_log(60.0)),
-        "socket-transport": _probe("sockets", benchmark_log(12.0, transport="Socket")),
-        "slow-link": Fault(
-            result=File(
-                name="nightly.json",
-                text=probe_document(
-                    {
-                        "id": "slow-rail",
-                        "class": "rail",
-                        "node": "n3",
-                        "rail": 2,
-                        "slowdown": 0.4,
-                        "severity": "warning",
-                    }
-                ),
-            ),
-            healthy_result=File(name="nightly.json", text=probe_document()),
+        "slow-collective": _probe("slow", benchmark_log(330.0), _slow("rail", node="n3", rail=2)),
+        "collapsed-collective": _probe("collapsed", benchmark_log(60.0), _slow("leaf", node="leaf-1")),
+        "socket-transport": _probe(
+            "sockets",
+            benchmark_log(12.0, transport="Socket"),
+            values={**_DOWN, port(_DEVICE, "phys_state"): "2: Polling"},
+        ),
+        "slow-link": _probe(
+            "nightly",
+            benchmark_log(440.0),
+            _slow("rail", node="slow-link", rail=0),
+            grows={_statistic("rx_pcs_symbol_err_phy"): 30.0, _statistic("rx_corrected_bits_phy"): 4e6},
         ),
         "probe-breaks-off": _probe("breaks-off", benchmark_log(_HEALTHY_BUSBW, cut=True), repeats=True),
         "probe-stopped": _probe("stopped", benchmark_log(_HEALTHY_BUSBW), age=_DAY),

@@ -76,6 +76,7 @@ class Node:
             if not (self.place / root).exists():
                 _write_tree(tree, root, self.place)
         for nic in self.nics():
+            _write(self.place / f"sys/class/net/{nic.interface}/flags", b"0x1003\n")
             if self.infiniband:
                 self.set(port(nic.device, "link_layer"), "InfiniBand")
             for row in TABLE.hardware:
@@ -95,10 +96,10 @@ class Node:
         if path.startswith("sys/") and not (self.place / path).exists():
             _write(self.place / path, b"0\n")
 
-    def move(self) -> None:
-        """Let every counter grow by what the time since the last call gives."""
+    def move(self, seconds: float | None = None) -> None:
+        """Let every counter grow by what some time gives: what passed since the last call, or as long as is said."""
         now = time.monotonic()
-        passed, self._moved_at = now - self._moved_at, now
+        passed, self._moved_at = now - self._moved_at if seconds is None else seconds, now
         for path, rate in self.moves.items():
             self._counts[path] = self._counts.get(path, 0.0) + rate * passed
             self._put(path, int(self._counts[path]))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benchmarks.drills.drill import Act, Cluster, Drill
+from benchmarks.drills.drill import Act, Drill
 from benchmarks.drills.exporter import PROCESS
 from benchmarks.drills.fault import Fault, Injection
 from benchmarks.drills.faults import FAULTS
@@ -28,14 +28,17 @@ from netkit_dashboards.rule_file import SHORTEST_WINDOW_SECONDS
 from tests.dashboards.free_port import free_port
 
 PLATFORM = "hgx-h100"
-HEALTHY = tuple(f"healthy-{number}" for number in range(6))
-"""Nodes without a fault, so that the fleet's median is a healthy one."""
+HEALTHY = tuple(f"healthy-{number}" for number in range(4))
+"""Nodes without a fault. Every cluster has them, so that one node that is ill is an outlier and not the fleet."""
 START_SECONDS = 120.0
 _TICK_SECONDS = 1.0
 _SLOW_SECONDS = 9.5
 _REFRESH = "2s"
 _ENDING_SECONDS = 30.0
-_NEIGHBOUR = {"cluster": str(Cluster.MAIN), "job": "kube-state-metrics"}
+_CAPACITY = (
+    'kube_node_status_capacity{{cluster="{node}",node="{node}",resource="nvidia_com_gpu",unit="integer"}} {count}\n'
+)
+_NEIGHBOUR = {"job": "kube-state-metrics"}
 
 
 @dataclass(slots=True)
@@ -46,7 +49,7 @@ class Struck:
     port: int
     fault: Fault
     act: Act
-    cluster: Cluster
+    blind: bool = False
     injection: Injection = field(init=False)
     page: Page | None = None
     is_struck: bool = False
@@ -89,9 +92,11 @@ class Session:
         self._exporting: list[subprocess.Popen[bytes]] = []
         self.struck = {drill.node: self._struck(drill) for drill in drills}
         for name in HEALTHY:
-            self.struck[name] = self._healthy(name, Cluster.MAIN)
+            node = Node(name, folder / "nodes" / name)
+            self.struck[name] = Struck(node=node, port=free_port(), fault=Fault(), act=Act.NOTHING)
         self._neighbours = Page(self._capacity)
-        self.stacks = {blind: self._stack(blind, pace) for blind in (False, True) if self._of(blind)}
+        self._kubelet = Page(lambda: "kubelet_running_pods 1\n")
+        self.stacks = {blind: self._stack(blind, pace) for blind in {drill.blind for drill in drills}}
 
     def start(self) -> None:
         """Start exporters, then what watches them, and wait until everything is scraped."""
@@ -105,7 +110,7 @@ class Session:
         for stack in self.stacks.values():
             stack.start()
         for blind, stack in self.stacks.items():
-            expected = len(self._of(blind))
+            expected = len(self._targets(blind))
             answering = 'up{job="netkit"} == 1'
             seen = eventually(partial(_at_least, stack, answering, expected), START_SECONDS)
             assert seen, f"{len(stack.ask(answering))} of {expected} exporters are scraped"
@@ -150,7 +155,7 @@ class Session:
 
     def stack(self, drill: Drill) -> Stack:
         """Return what watches a drill's node."""
-        return self.stacks[drill.cluster is Cluster.BLIND]
+        return self.stacks[drill.blind]
 
     def state(self, drill: Drill) -> str:
         """Return what Prometheus knows of a drill's alert."""
@@ -169,6 +174,7 @@ class Session:
             if one.page:
                 one.page.close()
         self._neighbours.close()
+        self._kubelet.close()
 
     def _export(self, nodes: Sequence[Struck]) -> None:
         """Start the real exporters of some nodes."""
@@ -188,37 +194,43 @@ class Session:
             infiniband=drill.infiniband,
         )
         fault = FAULTS[drill.fault] if drill.fault else Fault()
-        one = Struck(node=node, port=free_port(), fault=fault, act=drill.act, cluster=drill.cluster)
+        one = Struck(node=node, port=free_port(), fault=fault, act=drill.act, blind=drill.blind)
         one.page = Page(one.scraped) if drill.act is Act.SLOW else None
         return one
 
-    def _healthy(self, name: str, cluster: Cluster) -> Struck:
-        node = Node(name, self.folder / "nodes" / name)
-        return Struck(node=node, port=free_port(), fault=Fault(), act=Act.NOTHING, cluster=cluster)
-
-    def _of(self, blind: bool) -> list[Struck]:
-        return [one for one in self.struck.values() if one.is_covered and (one.cluster is Cluster.BLIND) is blind]
+    def _targets(self, blind: bool) -> list[Target]:
+        """Return what is scraped: in the cluster of each drill its node, what is beside it, and healthy nodes."""
+        beside = {drill.node: drill.beside if blind else (*drill.beside, *HEALTHY) for drill in self.drills}
+        return [
+            self._target(self.struck[name], cluster=one.node.name)
+            for one in self.struck.values()
+            if one.node.name in beside and one.blind is blind
+            for name in (one.node.name, *beside[one.node.name])
+            if self.struck[name].is_covered
+        ]
 
     def _stack(self, blind: bool, pace: Pace) -> Stack:
-        targets = [self._target(one) for one in self._of(blind)]
-        neighbours = [] if blind else [Target(port=self._neighbours.port, labels=_NEIGHBOUR)]
-        name = "blind" if blind else "main"
-        return Stack(self.folder / name, free_port(), free_port(), [*targets, *neighbours], pace)
+        neighbours = [] if blind else [Target(port=self._neighbours.port, labels=_NEIGHBOUR), *self._others()]
+        place = self.folder / ("blind" if blind else "main")
+        return Stack(place, free_port(), free_port(), [*self._targets(blind), *neighbours], pace)
 
-    def _target(self, one: Struck) -> Target:
-        labels = {"node": one.node.name, "cluster": str(one.cluster), "node_pool": "drill"}
+    def _others(self) -> list[Target]:
+        """Return what else is scraped of nodes whose exporter alone goes away."""
+        killed = [one.node.name for one in self.struck.values() if one.act is Act.KILL]
+        return [
+            Target(port=self._kubelet.port, labels={"node": name, "cluster": name, "job": "kubelet"}) for name in killed
+        ]
+
+    def _target(self, one: Struck, cluster: str) -> Target:
+        labels = {"node": one.node.name, "cluster": cluster, "node_pool": "drill"}
         port = one.page.port if one.page else one.port
         return Target(port=port, labels=labels, patient=one.page is not None)
 
     def _capacity(self) -> str:
         """What kube-state-metrics would say of GPUs: one more than there is, or a node without an exporter."""
         counts = {Act.FEWER_GPUS: (SMALL, SMALL + 1), Act.UNCOVERED: (0, SMALL)}
-        lines = [
-            f'kube_node_status_capacity{{node="{one.node.name}",resource="nvidia_com_gpu",unit="integer"}} {count}\n'
-            for one in self.struck.values()
-            for act, pair in counts.items()
-            if one.act is act and (count := pair[one.is_struck])
-        ]
+        told = [(one.node.name, counts[one.act][one.is_struck]) for one in self.struck.values() if one.act in counts]
+        lines = [_CAPACITY.format(node=node, count=count) for node, count in told if count]
         return "# TYPE kube_node_status_capacity gauge\n" + "".join(lines)
 
 

@@ -16,6 +16,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import parse_qsl, urlencode
+from urllib.request import urlopen
 
 import yaml
 
@@ -24,7 +27,7 @@ from netkit.sources.prometheus import Prometheus
 from netkit_dashboards.alertmanager import alertmanager
 from netkit_dashboards.forms import RuleFormat
 from netkit_dashboards.rule_delivery import rule_files
-from netkit_dashboards.rule_file import Places, Rendering
+from netkit_dashboards.rule_file import Places, Rendering, scaled
 from netkit_dashboards.shelf import panel_ids
 
 Document = Mapping[str, Any]
@@ -135,6 +138,42 @@ class Page:
         self._server.server_close()
 
 
+class Shortened:
+    """The same Prometheus with shorter windows: what playbooks ask for is scaled as the rules of the session are."""
+
+    def __init__(self, url: str, scale: float) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                form = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+                status, data = _passed_on(url + self.path, form | {"query": scaled(form["query"], scale)})
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _passed_on(url: str, form: Mapping[str, str]) -> tuple[int, bytes]:
+    try:
+        with urlopen(url, urlencode(form).encode(), timeout=10) as answer:  # noqa: S310 - our own Prometheus
+            return 200, answer.read()
+    except HTTPError as fault:
+        return fault.code, fault.read()
+    except OSError:
+        return 502, b""
+
+
 @dataclass(slots=True)
 class Stack:
     """Both programs and the inbox; `folder` keeps their files and logs."""
@@ -146,6 +185,10 @@ class Stack:
     pace: Pace = field(default_factory=Pace)
     inbox: Inbox = field(default_factory=Inbox)
     started: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    shortened: Shortened = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.shortened = Shortened(self.url, self.pace.scale)
 
     @property
     def url(self) -> str:
@@ -187,6 +230,7 @@ class Stack:
                 process.kill()
                 process.wait()
         self.inbox.close()
+        self.shortened.close()
 
     def ask(self, expression: str) -> list[Mapping[str, str]]:
         """Return the labels of the answers to a question to Prometheus now; none while it does not answer."""
