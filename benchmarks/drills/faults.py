@@ -224,6 +224,61 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "probe-breaks-off": _probe("breaks-off", benchmark_log(_HEALTHY_BUSBW, cut=True), repeats=True),
         "probe-stopped": _probe("stopped", benchmark_log(_HEALTHY_BUSBW), age=_DAY),
+        "storm-by-pcie": Fault(
+            grows={
+                _statistic("tx_pause_storm_warning_events"): 0.5,
+                _statistic("tx_pause_storm_error_events"): 0.2,
+                _statistic("outbound_pci_stalled_wr_events"): 0.9,
+                **_paused("tx", 0.8),
+            }
+        ),
+        "pausing-without-buffers": Fault(
+            grows={
+                _hardware("out_of_buffer"): 50.0,
+                _statistic("rx_out_of_buffer"): 50.0,
+                **_paused("tx", 0.2),
+            }
+        ),
+        "lossy-wire": Fault(
+            grows={
+                _hardware("out_of_sequence"): 6e4,
+                _hardware("packet_seq_err"): 3e4,
+                _statistic("rx_pcs_symbol_err_phy"): 20.0,
+                _statistic("rx_corrected_bits_phy"): 4e6,
+                _statistic("rx_crc_errors_phy"): 40.0,
+            }
+        ),
+        "congested-path": Fault(
+            grows={
+                _hardware("out_of_sequence"): 3e4,
+                _hardware("packet_seq_err"): 1e4,
+                _hardware("np_ecn_marked_roce_packets"): 5e4,
+                _hardware("np_cnp_sent"): 1e4,
+                **_paused("rx", 0.25),
+            }
+        ),
+        "spraying": Fault(grows={_hardware("out_of_sequence"): 6e4}),
+        "program-crashed": Fault(
+            log=(f"NVRM: Xid (PCI:{_GPU}): 45, pid=20000, name=python3, Ch 00000008",) * 8,
+        ),
+        "storm-with-drops": Fault(
+            grows={
+                _statistic("tx_pause_storm_warning_events"): 0.5,
+                _statistic("tx_pause_storm_error_events"): 0.2,
+                _statistic("rx_prio3_buf_discard"): 400.0,
+                _statistic("rx_discards_phy"): 400.0,
+                **_paused("tx", 0.6),
+            }
+        ),
+        "hot-node": Fault(
+            grows={f"nvml/{gpu}/throttle_thermal_nanoseconds": 5e8 for gpu in range(2)},
+            nvml={"temperature": 92, "throttle": 0x40, "clock_graphics": 1050},
+        ),
+        "slow-pcie": Fault(values={_pci("current_link_speed"): "16.0 GT/s PCIe"}),
+        "nvlink-down": Fault(
+            grows={"nvml/0/nvlink_crc_flit_errors": 30.0, "nvml/0/nvlink_recovery_errors": 1.0},
+            nvml={"links": [1] * 15 + [0] * 3},
+        ),
         "driver-hangs": Fault(begins=_hang, ends=_answer),
         "driver-unloaded": Fault(absent=("sys/class/infiniband",)),
     }
