@@ -40,10 +40,10 @@ _STRUCK = {
     "device": "mlx5_0",
     "netdev": "rail0",
     "port": "1",
-    "pci_bus_id": "0000:13:00.0",
     "gpu": "0",
 }
 """Where faults strike, by label of the alert."""
+_GPU, _NIC = "0000:13:00.0", "0000:15:00.0"
 Shape = tuple[int, bool]
 
 
@@ -171,11 +171,9 @@ def answers(url: str) -> bool:
 def judged(source: Prometheus, one: Scenario, at: float) -> Outcome:
     """Run the playbook of the alert on what the series say."""
     page = playbook_of(one.kind.alert)
-    narrowed = {
-        label: _STRUCK[label]
-        for label in alert_of(one.kind.alert).identity
-        if label in DEVICE_LABELS and label in _STRUCK
-    }
+    alert = alert_of(one.kind.alert)
+    struck = _STRUCK | {"pci_bus_id": _NIC if alert.component == "host" else _GPU}
+    narrowed = {label: struck[label] for label in alert.identity if label in DEVICE_LABELS and label in struck}
     place = Place(node="n0", cluster=cluster_of(one), narrowed=narrowed)
     asked = [signals()[name] for name in page.wanted if name in signals()]
     ranking: Ranking = rank(page, ask(source, asked, place, at))

@@ -23,6 +23,8 @@ from netkit_exporters.discovery import chosen
 
 SECONDS = 720
 STEP = 30
+READINGS = 4
+"""How often a node that is struck is read: what is gone is believed the third time, and probes fail more than once."""
 _JITTER = 0.1
 _Key = tuple[str, tuple[str, ...]]
 
@@ -89,7 +91,9 @@ class Recorder:
         before = self._read(wanted)
         injection.begin()
         self.node.move(SECONDS)
-        after = self._read(wanted)
+        for _ in range(READINGS if fault != Fault() else 1):
+            injection.go_on()
+            after = self._read(wanted)
         injection.end()
         self.node.moves = usual
         return [

@@ -19,7 +19,7 @@ from typing import Any
 from netkit.catalogue.counters.mlx5 import TABLE
 from netkit.lab.virtual_drivers import virtual_drivers
 from netkit.lab.virtual_files import virtual_files
-from netkit.lab.virtual_kernel import VirtualKernel
+from netkit.lab.virtual_kernel import LOSSLESS, VirtualKernel
 from netkit.lab.virtual_layout import VirtualGpu, VirtualNic, gpus, nics
 from netkit.model.missing import Missing
 from netkit.sources.netlink.driver_statistics import read_driver_statistics
@@ -29,6 +29,8 @@ SMALL, WHOLE = 2, 8
 """Devices of a node; what a platform expects of a machine is asked of whole ones only."""
 LINE_RATE = 50e9
 """Bytes per second of a port."""
+_STATISTICS = tuple(row.name.replace("%d", str(LOSSLESS)) for row in TABLE.statistics)
+"""What the driver counts beside what a virtual node has; of priorities, the lossless one."""
 _PACKET = 4096
 _LANE_OCTETS = 4
 
@@ -59,7 +61,8 @@ class Node:
         for nic in cards:
             counted = read_driver_statistics(kernel, nic.interface)
             assert not isinstance(counted, Missing)
-            self._sheets[nic.interface] = {one.name: int(one.raw) for one in counted if isinstance(one.raw, int)}
+            counts = {one.name: int(one.raw) for one in counted if isinstance(one.raw, int)}
+            self._sheets[nic.interface] = dict.fromkeys(_STATISTICS, 0) | counts
         answer = virtual_drivers(there, cards).nvml()
         assert not isinstance(answer, Missing)
         self._nvml = dict(answer)
