@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.drills.drill import DRILLS, Drill
+from benchmarks.drills.oncall import Answer, run_for
 from benchmarks.drills.session import Session, running
 from benchmarks.drills.stack import Pace, eventually
 from netkit.catalogue.alerts import alerts
@@ -24,6 +25,7 @@ pytestmark = [
 ]
 QUIET_SECONDS = 300.0
 FIRING_SECONDS = 240.0
+NAMED_SECONDS = 120.0
 RESOLVED_SECONDS = 300.0
 PLAYBOOK_OF = {alert.name: alert.playbook for alert in alerts()}
 
@@ -54,6 +56,19 @@ def test_the_fault_raises_its_alert(struck: Session, drill: Drill) -> None:
     assert body is not None
     (alert,) = body["alerts"]
     assert alert["annotations"]["runbook_url"].rpartition("/")[2] == PLAYBOOK_OF[drill.alert]
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.alert)
+def test_its_playbook_names_the_cause(struck: Session, drill: Drill) -> None:
+    """The playbook in the alert's link, run on the Prometheus that raised it, names what was done to the node."""
+    said: list[Answer] = []
+
+    def is_named() -> bool:
+        body = struck.inbox(drill).fired(drill.alert, drill.seen_at)
+        said.extend([] if body is None else [run_for(body, struck.stack(drill).shortened.url)])
+        return bool(said) and said[-1].cause == drill.cause
+
+    assert eventually(is_named, NAMED_SECONDS, pause=3.0), said[-1].text if said else "the alert did not arrive"
 
 
 @pytest.mark.parametrize("drill", [one for one in DRILLS if not one.always], ids=lambda drill: drill.alert)
