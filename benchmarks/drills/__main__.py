@@ -1,4 +1,4 @@
-"""How often the playbooks' ranking names the right cause: `python -m benchmarks.drills --seed S --scenarios 300 --json`.
+"""How often playbooks rank the right cause first: `python -m benchmarks.drills --seed S --scenarios 300 --json`.
 
 Faults strike made-up nodes, netkit-exporter's collectors read them, a real Prometheus holds their series, and the
 playbook of the alert is run on it, as `netkit playbook run` does. The cause to be named is the fault that was made.

@@ -35,7 +35,7 @@ from netkit_exporters.options import Options, address, refresh
 PROCESS = "exporter.pid"
 HANGS = "hangs"
 """A file of this name beside an interface's statistics: its driver does not answer."""
-_HANGING_SECONDS = 30.0
+_PATIENCE_SECONDS = 0.2
 
 
 class MovingKernel:
@@ -52,8 +52,8 @@ class MovingKernel:
         if question.channel is not Channel.DRIVER_STATISTICS:
             return self._kernel.ask(question)
         sheet = self._folder / "ethtool" / question.body.decode()
-        if sheet.with_name(HANGS).exists():
-            time.sleep(_HANGING_SECONDS)
+        while sheet.with_name(HANGS).exists():
+            time.sleep(_PATIENCE_SECONDS)
         return Answer(bodies=tuple(sheet.read_bytes().splitlines()))
 
 

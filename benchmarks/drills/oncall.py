@@ -1,4 +1,4 @@
-"""What the person on call does with an alert: run the playbook it names, on the Prometheus that raised it."""
+"""What the person on call does with a notification: hand it to netkit, which runs the playbook and names the cause."""
 
 from __future__ import annotations
 
@@ -7,42 +7,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netkit_playbooks.signals import DEVICE_LABELS
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a playbook said."""
+    """What a command said."""
 
     status: int
-    cause: str | None
+    document: Mapping[str, Any]
     text: str
 
+    @property
+    def cause(self) -> str | None:
+        """The cause that was named: of a playbook, or of the first alert of a notification."""
+        alerts = self.document.get("alerts")
+        run = alerts[0]["run"] if alerts else self.document
+        cause: str | None = run.get("cause")
+        return cause
 
-def playbook_of(body: Mapping[str, Any]) -> str:
-    """Return the playbook in the link of the first alert of a webhook body."""
-    (alert, *_) = body["alerts"]
-    url: str = alert["annotations"]["runbook_url"]
-    return url.rpartition("/")[2]
 
-
-def run_for(body: Mapping[str, Any], url: str) -> Answer:
-    """Run `netkit playbook run` for the first alert of a webhook body."""
-    labels = body["alerts"][0]["labels"]
-    where = [f"--{name}={labels[name]}" for name in ("node", "cluster") if labels.get(name)]
-    about = [f"--set={name}={labels[name]}" for name in DEVICE_LABELS if labels.get(name)]
-    return netkit("playbook", "run", playbook_of(body), "--prometheus", url, *where, *about, "--output", "json")
+def answer_to(body: Mapping[str, Any], prometheus: str) -> Answer:
+    """Run `netkit playbook for-alert` on the body of a webhook."""
+    return netkit("playbook", "for-alert", "-", "--prometheus", prometheus, "--output", "json", stdin=json.dumps(body))
 
 
 def netkit(*words: str, stdin: str | None = None) -> Answer:
     """Run a command of netkit in this process."""
     from typer.testing import CliRunner
 
-    from netkit.cli.app import app
+    from netkit.cli.app import app, mount_plugins
 
+    mount_plugins()
     done = CliRunner().invoke(app, list(words), input=stdin)
     try:
-        cause = json.loads(done.stdout)["cause"]
-    except (ValueError, KeyError):
-        cause = None
-    return Answer(status=done.exit_code, cause=cause, text=f"{done.output}{done.exception or ''}")
+        document = json.loads(done.stdout)
+    except ValueError:
+        document = {}
+    return Answer(status=done.exit_code, document=document, text=f"{done.output}{done.exception or ''}")

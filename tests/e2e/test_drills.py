@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.drills.drill import DRILLS, Drill
-from benchmarks.drills.oncall import Answer, run_for
+from benchmarks.drills.oncall import Answer, answer_to
 from benchmarks.drills.session import Session, running
 from benchmarks.drills.stack import Pace, eventually
 from netkit.catalogue.alerts import alerts
@@ -65,7 +65,7 @@ def test_its_playbook_names_the_cause(struck: Session, drill: Drill) -> None:
 
     def is_named() -> bool:
         body = struck.inbox(drill).fired(drill.alert, drill.seen_at)
-        said.extend([] if body is None else [run_for(body, struck.stack(drill).shortened.url)])
+        said.extend([] if body is None else [answer_to(body, struck.stack(drill).shortened.url)])
         return bool(said) and said[-1].cause == drill.cause
 
     assert eventually(is_named, NAMED_SECONDS, pause=3.0), said[-1].text if said else "the alert did not arrive"
