@@ -31,6 +31,10 @@ LINE_RATE = 50e9
 """Bytes per second of a port."""
 _STATISTICS = tuple(row.name.replace("%d", str(LOSSLESS)) for row in TABLE.statistics)
 """What the driver counts beside what a virtual node has; of priorities, the lossless one."""
+_GPU_COUNTS = (
+    *(f"throttle_{reason}_nanoseconds" for reason in ("power", "thermal")),
+    *(f"nvlink_{kind}_errors" for kind in ("replay", "recovery", "crc_flit", "crc_data")),
+)
 _PACKET = 4096
 _LANE_OCTETS = 4
 
@@ -66,6 +70,8 @@ class Node:
         answer = virtual_drivers(there, cards).nvml()
         assert not isinstance(answer, Missing)
         self._nvml = dict(answer)
+        for gpu in there:
+            self.gpu(gpu.index)["values"]["counts"] = dict.fromkeys(_GPU_COUNTS, 0)
         for nic in cards:
             for path, rate in _traffic(nic):
                 self.count(path, rate)
@@ -129,7 +135,7 @@ class Node:
             self._sheets[interface][name] = count
         elif root == "nvml":
             index, _, name = rest.partition("/")
-            self.gpu(int(index))["values"].setdefault("counts", {})[name] = count
+            self.gpu(int(index))["values"]["counts"][name] = count
         else:
             # A driver that is gone counts nothing.
             with suppress(FileNotFoundError):
