@@ -37,7 +37,7 @@ e2e: $(VENV)/.ready kube-tools ## the tests on real parts: kernel links, sshd, a
 	$(BIN)/pytest -m e2e -rs --timeout 600 tests/e2e/kube
 
 drills: $(VENV)/.ready ## raise every alert by a real fault, and have its playbook name the cause
-	$(BIN)/pytest -m e2e -rs --timeout 900 tests/e2e/test_drills.py
+	NETKIT_DRILLS=all $(BIN)/pytest -m e2e -rs --timeout 900 tests/e2e/test_drills.py
 
 bench: $(VENV)/.ready ## the figures of docs/benchmarks.md, measured again
 	$(BIN)/python -m benchmarks

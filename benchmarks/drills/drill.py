@@ -112,3 +112,10 @@ DRILLS: tuple[Drill, ...] = (
     _row("NetkitSourceMetricAbsent", "driver-unloaded", "no-rdma", blind=True, blamed=""),
     _row("Watchdog", "driver-unloaded", "works", blind=True, blamed="", always=True),
 )
+
+REPRESENTATIVE = (
+    *("RdmaPortDown", "RdmaFecUncorrectable", "PfcStormPauseDisabled", "PfcPausedByFabricSevere", "PfcSlowReceiver"),
+    *("PcieLinkDegraded", "GpuXidHardware", "RdmaTransportRetryExceeded", "NcclBusBandwidthLow"),
+    *("NetkitExporterDown", "NetkitSourceMetricAbsent", "Watchdog"),
+)
+"""What is drilled with every run of the real parts; of pairings, which are read once a minute, `make drills` has one."""
