@@ -28,7 +28,7 @@ class Drill:
     fault: str
     """Of `benchmarks.drills.faults`, or empty where only `act` is done; it names the node too."""
     cause: str
-    """What the alert's playbook is to name."""
+    """What the alert's playbook is to name; empty where series alone cannot tell, and it has to say so."""
     act: Act = Act.NOTHING
     beside: tuple[str, ...] = ()
     """Nodes of other drills that are seen in this one's cluster too, as the origin of a storm is by its victims."""
@@ -98,7 +98,7 @@ DRILLS: tuple[Drill, ...] = (
     _row("NvlinkErrors", "nvlink-errors", "wearing"),
     _row("GpuMissing", "", "never-came", act=Act.FEWER_GPUS),
     _row("GpuThermalThrottle", "hot-gpu", "one-gpu"),
-    _row("GpuNicPairingMismatch", "misplaced-nic", "wrong-slot", whole=True),
+    _row("GpuNicPairingMismatch", "misplaced-nic", "", whole=True),
     _row("NcclBusBandwidthLow", "slow-collective", "slow-link", whole=True),
     _row("NcclBusBandwidthCollapsed", "collapsed-collective", "fabric", whole=True),
     _row("NcclSlowLink", "slow-link", "bad-cable"),

@@ -262,6 +262,7 @@ class Stack:
             "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{self.alertmanager_port}"]}]}]},
             "scrape_configs": [
                 {"job_name": "netkit", "static_configs": quick, **shared},
+                {"job_name": "prometheus", "static_configs": [{"targets": [f"127.0.0.1:{self.port}"]}]},
                 {
                     "job_name": "patient",
                     "scrape_interval": "15s",

@@ -62,13 +62,13 @@ def test_the_fault_raises_its_alert(struck: Session, drill: Drill) -> None:
 
 @pytest.mark.parametrize("drill", CHOSEN, ids=lambda drill: drill.alert)
 def test_its_playbook_names_the_cause(struck: Session, drill: Drill) -> None:
-    """The playbook in the alert's link, run on the Prometheus that raised it, names what was done to the node."""
+    """The playbook of the notification names what was done to the node, from the Prometheus that raised the alert."""
     said: list[Answer] = []
 
     def is_named() -> bool:
         body = struck.inbox(drill).fired(drill.alert, drill.seen_at)
         said.extend([] if body is None else [answer_to(body, struck.stack(drill).shortened.url)])
-        return bool(said) and said[-1].cause == drill.cause
+        return bool(said) and (said[-1].cause or "") == drill.cause
 
     assert eventually(is_named, NAMED_SECONDS, pause=3.0), said[-1].text if said else "the alert did not arrive"
 

@@ -26,9 +26,9 @@ def test_every_alert_is_drilled_once() -> None:
 
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.alert)
 def test_a_drill_has_a_fault_and_a_cause(drill: Drill) -> None:
-    """Something is done to the node, and the playbook knows the cause that is expected."""
+    """Something is done to the node, and the playbook knows the cause that is expected, if one can be told."""
     assert drill.fault in FAULTS or drill.act is not Act.NOTHING
-    assert drill.cause in causes_of(drill.alert)
+    assert drill.cause in {*causes_of(drill.alert), ""}
 
 
 @pytest.mark.parametrize(("alert", "fault", "cause", "beside"), PAIRS, ids=str)
@@ -53,3 +53,8 @@ def test_a_seed_gives_the_same_scenarios() -> None:
     assert first == again
     assert first != other
     assert {one.kind for one in first} == set(kinds())
+
+
+def test_one_drill_alone_ends_without_a_cause() -> None:
+    """A NIC in another slot looks like a machine built so, until a platform's table is asked on the node itself."""
+    assert [one.alert for one in DRILLS if not one.cause] == ["GpuNicPairingMismatch"]
