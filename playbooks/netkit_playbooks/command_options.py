@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+from collections.abc import Collection
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,12 +46,15 @@ SetOption = Annotated[
 ]
 
 
-def named_values(given: list[str]) -> dict[str, str]:
-    """Return what NAME=VALUE options say; InputError for one without `=`."""
+def named_values(option: str, given: list[str], accepted: Collection[str]) -> dict[str, str]:
+    """Return what NAME=VALUE options say; InputError for one without `=`, and for a name nothing would use."""
+    named = dict(one.partition("=")[::2] for one in given)
     for one in given:
-        if "=" not in one:
-            raise InputError(visible(one), "NAME=VALUE")
-    return dict(one.partition("=")[::2] for one in given)
+        name, equals, _ = one.partition("=")
+        if not equals or name not in accepted:
+            nearest = difflib.get_close_matches(name, accepted, n=1)
+            raise InputError(f"{option} {visible(one)}", f"NAME=VALUE of {', '.join(accepted)}", *nearest)
+    return named
 
 
 def netkit_of(context: typer.Context) -> Netkit:

@@ -55,7 +55,7 @@ def run(
     """
     from netkit_playbooks.running import run as run_playbook
     from netkit_playbooks.shelf import playbook
-    from netkit_playbooks.targets import Target
+    from netkit_playbooks.targets import SETTABLE, Target
 
     found = playbook(id_)
     target = Target(
@@ -64,7 +64,7 @@ def run(
         snapshot=snapshot,
         here=here,
         cluster=cluster,
-        values=named_values(given or []),
+        values=named_values("--set", given or [], SETTABLE),
     )
     _usable(target)
     done = run_playbook(found, target, netkit_of(context))
@@ -84,10 +84,10 @@ def _offer(context: typer.Context, done: Run, target: Target) -> None:
 
 
 def _usable(target: Target) -> None:
-    if target.snapshot is not None and not target.snapshot.is_file():
-        raise InputError(f"--snapshot {visible(str(target.snapshot))}", "a recording of the node (netkit snapshot)")
     if target.snapshot is not None and target.here:
         raise InputError("--snapshot with --here", "one of them: a recording is not the node of now")
+    if target.snapshot is not None and not target.snapshot.is_file():
+        raise InputError(f"--snapshot {visible(str(target.snapshot))}", "a recording of the node (netkit snapshot)")
     if target.node and not target.prometheus:
         raise InputError("--node without --prometheus", "both, or --snapshot FILE, or --here")
     if not (target.prometheus or target.snapshot or target.here):
@@ -185,7 +185,7 @@ def signals(
     if bool(prometheus) == (snapshot is not None):
         raise InputError("both --prometheus and --snapshot" if prometheus else "no --prometheus", _ONE_SOURCE)
     wanted = chosen(names or ())
-    narrowed = {name: value for name, value in named_values(label or []).items() if name in DEVICE_LABELS}
+    narrowed = named_values("--label", label or [], DEVICE_LABELS)
     if snapshot is not None:
         found = _of_recording(context, snapshot, wanted, narrowed)
     else:

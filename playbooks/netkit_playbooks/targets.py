@@ -13,9 +13,11 @@ from pathlib import Path
 from netkit_playbooks.signals import DEVICE_LABELS
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-VALUES = ("node", "device", "netdev", "gpu", "gang", "hostfile", "log", "to", "before")
+_OF_COMMANDS = ("gang", "hostfile", "log")
+SETTABLE = (*DEVICE_LABELS, *_OF_COMMANDS)
+"""What a person may set beside the node: labels that narrow signals, and values of commands."""
+VALUES = ("node", *SETTABLE, "before")
 """Placeholders for one value, beside `{source}` and `{machine}`, which stand for options."""
-PLACEHOLDERS = ("source", "machine", *VALUES)
 
 
 class UnfilledError(Exception):

@@ -15,7 +15,7 @@ from netkit_playbooks.targets import VALUES, Target
 
 mount_plugins()
 ROOT = typer.main.get_command(app)
-SAMPLES = {name: f"{name}-1" for name in VALUES} | {"to": "4200", "before": "1500"}
+SAMPLES = {name: f"{name}-1" for name in VALUES} | {"before": "1500"}
 COMMANDS = [
     pytest.param(words, id=f"{one.id}: {step.id}{' back' if words is step.rollback else ''}")
     for one in playbooks().values()
