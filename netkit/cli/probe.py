@@ -30,6 +30,7 @@ from netkit.cli.probe_options import (
     SeedOption,
     TextfileOption,
 )
+from netkit.cli.probe_schedule import schedule
 from netkit.cli.probing import (
     FailOn,
     checked_wishes,
@@ -55,6 +56,7 @@ _MOST_LOCAL_RANKS = 128
 app.command("gang", short_help="Which rail, node or leaf of this gang in Kubernetes is slow?")(gang)
 
 app.command("nodes", short_help="Burn-in: which rail or node among these free nodes is slow?")(nodes)
+app.command("schedule", short_help="A probe by the clock: CronJob, role and budget, to review and apply.")(schedule)
 
 
 @app.command("lab", short_help="Which link of the lab on this machine is slow?")

@@ -43,10 +43,10 @@ def namespace(name: str) -> str:
     return f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {_text(name)}"
 
 
-def binding(name: str, subjects: Sequence[Subject], namespace: str = "") -> str:
-    """Return what gives the role of the same name, and of the same scope, to these subjects."""
+def binding(name: str, subjects: Sequence[Subject], namespace: str = "", called: str = "") -> str:
+    """Return what gives a role of the same scope to these subjects; it is called as the role unless told otherwise."""
     kind = "Role" if namespace else "ClusterRole"
-    lines = [_head(f"{kind}Binding", name, namespace), "subjects:", *(_subject(subject) for subject in subjects)]
+    lines = [_head(f"{kind}Binding", called or name, namespace), "subjects:", *(_subject(one) for one in subjects)]
     return "\n".join([*lines, f"roleRef: {{apiGroup: {API}, kind: {kind}, name: {_text(name)}}}"])
 
 

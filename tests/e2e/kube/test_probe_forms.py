@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -71,3 +72,31 @@ def test_a_prober_creates_and_removes_every_form(plane: ControlPlane, form: JobF
 
     make_and_remove(plane.kubeconfig(PROBER), form, NAMESPACE, seen)
     wait_until(lambda: not any(map(stored, places)), 60, lambda: f"left: {list(map(stored, places))}")
+
+
+def test_an_api_server_takes_every_field_of_a_schedule(plane: ControlPlane) -> None:
+    """CronJob, account, roles, bindings and budget, strictly; nothing is stored."""
+    words = ["nodes", "pool=probe", "--network", "rails/rail0", "--image", "python:3.12-slim"]
+    options = ["--cron", "0 3 * * 6", "--netkit-image", "me/netkit:1", "-n", NAMESPACE, "--budget", "gpu-minutes=500"]
+    plane.admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "netkit"}})
+    printed = netkit(plane, "probe", "schedule", *options, "--", *words)
+    assert printed.returncode == 0, printed.stderr
+    kinds = []
+    for manifest in yaml.safe_load_all(printed.stdout):
+        path = plane.admin.path_of(manifest).rpartition("/")[0]
+        if manifest["kind"] != "Namespace":
+            plane.admin.create(path + STRICT, {**manifest, "metadata": {**manifest["metadata"], "name": "dry-run"}})
+        kinds.append(manifest["kind"])
+    assert {"CronJob", "ServiceAccount", "ConfigMap", "ClusterRoleBinding", "RoleBinding"} <= set(kinds)
+
+
+def test_nodes_of_a_real_server_are_planned_for_a_burn_in(plane: ControlPlane) -> None:
+    """By the server's own label selectors; a selector it does not understand is bad input."""
+    words = ["probe", "nodes", "--network", "rails/rail0", "--image", "python:3.12-slim", "-n", NAMESPACE]
+    done = netkit(plane, *words, "pool=probe", "--dry-run", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    plan = json.loads(done.stdout)
+    known = {node["metadata"]["name"] for node in plane.admin.items("/api/v1/nodes?labelSelector=pool%3Dprobe")}
+    assert {row["node"] for row in plan["pods"]} | set(plan["left_out"]) == known
+    refused = netkit(plane, *words, "pool=a=b", "--dry-run")
+    assert (refused.returncode, "selector 'pool=a=b': accepted is" in refused.stderr) == (2, True)
