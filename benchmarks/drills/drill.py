@@ -109,7 +109,7 @@ DRILLS: tuple[Drill, ...] = (
     _row("NetkitExporterSlow", "", "slow-scrape", act=Act.SLOW),
     _row("NetkitCollectorFailing", "driver-hangs", "driver-hangs"),
     _row("NetkitNodeNotCovered", "", "not-discovered", act=Act.UNCOVERED),
-    _row("NetkitSourceMetricAbsent", "driver-unloaded", "no-rdma", blind=True, blamed=""),
+    _row("NetkitSourceMetricAbsent", "driver-unloaded", "", blind=True, blamed=""),
     _row("Watchdog", "driver-unloaded", "works", blind=True, blamed="", always=True),
 )
 
