@@ -138,8 +138,11 @@ def operator() -> str:
 
 def require_fit(job: ProbeJob, form: JobForm) -> None:
     """Raise InputError unless this form can hold this job."""
+    from netkit.probe.probe_job import MOST_ONE_BY_ONE
+
     require(job.queue or not form.needs_queue, f"form {form.id} without a queue", "--queue NAME")
-    require(form.id == "mpijob" or not job.by_launcher, f"form {form.id} with {len(job.nodes)} pods", "--form mpijob")
+    pods = len(job.nodes)
+    require(pods <= MOST_ONE_BY_ONE, f"a probe with {pods} pods", f"at most {MOST_ONE_BY_ONE}: name fewer nodes")
 
 
 def form_named(name: str) -> JobForm:

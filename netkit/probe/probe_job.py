@@ -28,7 +28,7 @@ ROLE = "netkit.dev/role"
 """On pods of a probe that are no members of its gang, such as a launcher's."""
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 MOST_ONE_BY_ONE = 500
-"""One connection to each pod goes through the API server; more are reached through a launcher's hostfile."""
+"""Members at most: one connection to each pod goes through the API server."""
 TTL_SECONDS = 60
 START_SECONDS = 120
 """How long a gang may wait for its places; a scheduler that can be told so is."""
@@ -56,11 +56,6 @@ class ProbeJob:
     """Of taints that the pods probed live with."""
     claim_templates: Mapping[str, str] = field(default_factory=dict)
     """Names of ResourceClaimTemplates (DRA) by the name of the claim: each pod gets devices of its own."""
-
-    @property
-    def by_launcher(self) -> bool:
-        """Whether its members are too many to be reached one by one."""
-        return len(self.nodes) > MOST_ONE_BY_ONE
 
     @property
     def selector(self) -> str:

@@ -69,6 +69,7 @@ REFUSED = [
     (pool(4), [*WORDS, "--queue", "a b"], "--queue 'a b'"),
     (pool(1), WORDS, "selector 'pool=h100' with 1 nodes, of which 1 are free: accepted is a label selector"),
     (pool(3, spec=taint("x")), WORDS, "selector 'pool=h100' with 3 nodes, of which 0 are free (gpu-0: it bears the"),
+    (pool(501), WORDS, "a probe with 501 pods: accepted is at most 500: name fewer nodes"),
     ([], WORDS, "selector 'pool=h100' with 0 nodes, of which 0 are free: accepted"),
 ]
 

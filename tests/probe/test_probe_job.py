@@ -13,7 +13,7 @@ import yaml
 from netkit.catalogue.kube_resources import RESOURCES
 from netkit.errors import InputError
 from netkit.gangs.systems import systems
-from netkit.probe.probe_job import MOST_ONE_BY_ONE, JobForm, Place, ProbeJob, form_for, forms, owned
+from netkit.probe.probe_job import JobForm, Place, ProbeJob, form_for, forms, owned
 
 JOB = ProbeJob(
     id="0a1b2c3d",
@@ -199,14 +199,6 @@ def test_an_mpijobs_launcher_holds_nothing_and_stands_anywhere() -> None:
     assert launcher["metadata"]["labels"]["netkit.dev/role"] == "launcher"
     assert launcher["spec"]["containers"][0]["resources"] == {}
     assert "affinity" not in launcher["spec"]
-
-
-def test_workers_of_a_large_mpijob_wait_for_their_launcher() -> None:
-    """Too many to be reached one by one: they serve SSH, which the operator has made keys for."""
-    job = replace(JOB, nodes=tuple(f"gpu-{number}" for number in range(MOST_ONE_BY_ONE + 1)))
-    replicas = forms()["mpijob"].render(job)["spec"]["mpiReplicaSpecs"]
-    assert replicas["Worker"]["template"]["spec"]["containers"][0]["command"] == ["/usr/sbin/sshd", "-De"]
-    assert replicas["Launcher"]["template"]["spec"]["containers"][0]["command"][0] == "python3"
 
 
 CHOICES = [

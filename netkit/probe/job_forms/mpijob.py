@@ -1,8 +1,7 @@
 """Under the MPI operator: an MPIJob whose workers are the gang, kubeflow.org/v2beta1.
 
-Its launcher asks for no device and waits: netkit starts what runs. With more members than are reached one by one
-(`MOST_ONE_BY_ONE`), workers run the SSH server that the operator makes keys for, and the launcher is the way to them,
-so the image needs sshd. Fields: kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go.
+Its launcher asks for no device and waits: netkit starts what runs, in each worker by itself. Fields:
+kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go.
 """
 
 from __future__ import annotations
@@ -20,10 +19,6 @@ from netkit.probe.probe_job import (
 
 QUEUE = "scheduling.volcano.sh/queue-name"
 LAUNCHER = "launcher"
-# In the foreground; the operator puts the keys into /root/.ssh.
-_SSH_SERVER = ["/usr/sbin/sshd", "-De"]
-# What it needs to let somebody in; less than a container has by default.
-_SSH_CAPABILITIES = ["NET_BIND_SERVICE", "SETGID", "SETUID", "SYS_CHROOT"]
 
 
 def render(job: ProbeJob) -> Manifest:
@@ -40,19 +35,10 @@ def render(job: ProbeJob) -> Manifest:
         },
         "mpiReplicaSpecs": {
             "Launcher": {"replicas": 1, "restartPolicy": "Never", "template": _launcher(job)},
-            "Worker": {"replicas": size, "restartPolicy": "Never", "template": _worker(job)},
+            "Worker": {"replicas": size, "restartPolicy": "Never", "template": pod_template(job)},
         },
     }
     return {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": metadata(job), "spec": spec}
-
-
-def _worker(job: ProbeJob) -> Manifest:
-    template = pod_template(job)
-    if job.by_launcher:
-        [container] = template["spec"]["containers"]
-        container["command"] = _SSH_SERVER
-        container["securityContext"]["capabilities"] |= {"add": _SSH_CAPABILITIES}
-    return template
 
 
 def _launcher(job: ProbeJob) -> Manifest:
