@@ -30,6 +30,7 @@ RUNS: dict[str, list[tuple[str, ...]]] = {
     "agent": [()],
     "gangs": [()],
     "doctor": [()],
+    "drills": [("--seed", "1", "--scenarios", "300")],
     "advice": [()],
     "top": [()],
     "lab": [("--nodes", "16", "--rails", "4", "--runs", "20")],
