@@ -7,7 +7,7 @@ from netkit.catalogue.metrics import Area
 _AREA = Area(collector="link", prefix="link_", labels=("device", "netdev"), privilege="host network namespace")
 
 UP = _AREA.gauge("up", "1 when the link has a carrier, 0 when it has none.")
-ENABLED = _AREA.gauge("enabled", "While the link is down: 1 when its owner switched it on, 0 when off.")
+ENABLED = _AREA.gauge("enabled", "1 when the owner of a link that is down has it switched on, 0 when off.")
 SPEED = _AREA.gauge("speed_bytes_per_second", "Bytes per second each way that the link came up at.")
 UPS = _AREA.counter("up_events_total", "Events on this node: the link came up.")
 DOWNS = _AREA.counter("down_events_total", "Events on this node: the link went down.")
