@@ -12,8 +12,8 @@ from dataclasses import replace
 from netkit.model.probe import Answer, Distance, Fabric, FaultClass, ProbeFinding, Reading, Round, Verdict
 from netkit.model.units import show_percent
 from netkit.probe import findings, localise, plan
-from netkit.probe.ledger import Ledger
-from netkit.probe.localise import LAST_MATCHING_ROUND, Blame, PairKey, Settings, Uplink
+from netkit.probe.ledger import LAST_MATCHING_ROUND, Ledger
+from netkit.probe.localise import Blame, PairKey, Settings, Uplink
 from netkit.probe.plan import Port
 
 _SHOWN = 5

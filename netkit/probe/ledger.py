@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from netkit.model.probe import Distance, Fabric, Reading
 
+# Rounds 2 and 3 are the matchings, which read every port equally often; whatever comes later confirms.
+LAST_MATCHING_ROUND = 3
+
 GroupKey = tuple[int, str, str]
 
 
@@ -15,7 +18,8 @@ class DistanceReadings:
     """Usable readings of one distance class, in order of arrival, with their rates beside them.
 
     `groups` holds the rates of readings that have everything but their ports in common: the same rail, the same
-    leaves.
+    leaves. Readings that confirm are not among them: they are of suspects, and would drag the middle of a small gang
+    down.
     """
 
     readings: list[Reading] = field(default_factory=list)
@@ -52,7 +56,8 @@ class Ledger:
                 entry = self.by_distance[reading.distance] = DistanceReadings()
             entry.readings.append(reading)
             entry.rates.append(rate)
-            entry.groups.setdefault(key, []).append(rate)
+            if reading.round <= LAST_MATCHING_ROUND:
+                entry.groups.setdefault(key, []).append(rate)
 
     def __iter__(self) -> Iterator[Reading]:
         """Iterate over every reading, usable or missing."""

@@ -16,12 +16,10 @@ from functools import partial
 from statistics import median
 
 from netkit.model.probe import Distance, Fabric, Reading
-from netkit.probe.ledger import Ledger
+from netkit.probe.ledger import LAST_MATCHING_ROUND, Ledger
 from netkit.probe.noise import Cohort, cohorts, with_reference, without
 from netkit.probe.plan import Port, Suspicion
 
-# Rounds 2 and 3 are the matchings; whatever comes later confirms.
-LAST_MATCHING_ROUND = 3
 # This share of a leaf's ports, a node's rails or an uplink's readings must be low to blame the whole.
 _WHOLE_SHARE = 0.75
 

@@ -111,7 +111,7 @@ def without(cohort: Cohort, explained: Iterable[Reading]) -> Cohort:
 
 def _cohort(distance: Distance, entry: DistanceReadings) -> Cohort:
     ordered = sorted(entry.rates)
-    center = _center(list(entry.groups.values()), ordered)
+    center = _center(list(entry.groups.values()) or [ordered], ordered)
     return Cohort(distance=distance, center=center, sigma=_upper_sigma(ordered, center), ordered=ordered)
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from netkit.model.probe import Distance
-from netkit.probe.localise import LAST_MATCHING_ROUND, Settings
+from netkit.probe.ledger import LAST_MATCHING_ROUND
+from netkit.probe.localise import Settings
 from netkit.probe.noise import Cohort
 from netkit.probe.plan import SMALLEST_COHORT
 

@@ -49,6 +49,16 @@ def test_a_node_slow_on_all_rails_is_one_finding(nodes: int, rails: int, leaves:
     assert [(finding.fault_class, finding.node) for finding in verdict.findings] == [(FaultClass.NODE, "n3")]
 
 
+@pytest.mark.parametrize("nodes", [4, 5, 6, 7])
+@pytest.mark.parametrize("rails", [1, 2])
+def test_a_slow_node_of_a_small_gang_is_not_taken_for_everybody(nodes: int, rails: int) -> None:
+    """The rounds that confirm read the suspect again and again: they must not move the middle of the few others."""
+    for seed in range(10):
+        verdict = probe(fabric(nodes, rails), Faults(ports={("n2", rail): 0.3 for rail in range(rails)}), seed=seed)
+        named = [(finding.fault_class, finding.node) for finding in verdict.findings]
+        assert named == [(FaultClass.NODE if rails > 1 else FaultClass.RAIL, "n2")]
+
+
 @pytest.mark.parametrize(("nodes", "rails", "leaves"), [(8, 2, 2), (16, 4, 2), (16, 4, 4), (12, 8, 3), (8, 1, 2)])
 def test_a_slow_leaf_is_one_finding(nodes: int, rails: int, leaves: int) -> None:
     """All ports of a rail under one leaf are the leaf."""
