@@ -63,7 +63,7 @@ def following(api: Api, namespace: str, selector: str, lab: LabState, folder: Pa
     stopped, known = threading.Event(), set[str]()
 
     def follow() -> None:
-        while not stopped.wait(0.1):
+        while not stopped.wait(0.02):
             pods = api.items(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}")
             fresh = [pod for pod in pods if pod["spec"].get("nodeName") and pod["metadata"]["uid"] not in known]
             put_in_lab(api, fresh, lab, folder)

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
 
 NAMESPACE, NODES, RAILS, RATE = "probe", 8, 2, 200e6 / 8
 # A machine that is busy with other things makes a probe inconclusive, and that is right.
-ATTEMPTS = 3
+ATTEMPTS = 5
 SUBNETS = "10.0.0.0/16,10.1.0.0/16"
 PROBER = "prober"
 OURS = "app.kubernetes.io/managed-by=netkit"
@@ -136,7 +136,8 @@ def probe(plane: ControlPlane, lab: LabState, folder: Path, gang: str) -> tuple[
             done = netkit(plane, *words(folder, gang, *options), user=PROBER)
             assert "Traceback" not in done.stderr
             report = json.loads(done.stdout) if done.stdout else {}
-            if report.get("verdict") != "inconclusive":
+            # kwok may learn of a pod's commands a moment after it calls the pod running.
+            if report.get("verdict") != "inconclusive" and "no exec found" not in done.stderr:
                 break
     return done.returncode, report, done.stderr
 
