@@ -13,9 +13,8 @@ import signal
 import sys
 import traceback
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -24,6 +23,9 @@ from netkit.cli.commands import COMMANDS, CommandGroup
 from netkit.cli.output import ReaderLeftError, emit, talk
 from netkit.errors import ExitStatus, NetkitError
 from netkit.model.text import visible
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # typer exports only leaves of its exception tree: an unknown option is the parent of a bad parameter.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -108,6 +110,8 @@ def _first_word() -> str | None:
 @cache
 def mount_plugins(declared: tuple[EntryPoint, ...] | None = None) -> None:
     """Add the commands of other packages, once: those that are installed, or those given."""
+    from importlib.metadata import entry_points
+
     groups = ("netkit.commands", "netkit.deploy")
     installed = (plugin for group in groups for plugin in entry_points(group=group))
     for plugin in installed if declared is None else declared:
